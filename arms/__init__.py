@@ -1,0 +1,1 @@
+"""Systems under test, and the seam that a user plugs one into."""

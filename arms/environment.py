@@ -1,0 +1,75 @@
+"""The proxies through which an arm acts.
+
+A proxy holds nothing: the backend of the running trial stands in a context variable that the worker sets before it
+runs the arm. So no attribute, closure or global that an arm can walk from here meets a fixture's store, and a
+proxy kept from an earlier trial acts on nothing but the trial in which it is used.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from spec.canonical import Json, JsonObject
+from spec.environment import EnvironmentBackend, Screen, ToolError
+from spec.reading import Verdict
+
+_backend: ContextVar[EnvironmentBackend | None] = ContextVar("environment_backend", default=None)
+
+
+def bind_environment(backend: EnvironmentBackend | None) -> None:
+    """Make ``backend`` the environment of what runs in this context from now on (engine only)."""
+    _backend.set(backend)
+
+
+def _bound() -> EnvironmentBackend:
+    backend = _backend.get()
+    if backend is None:
+        raise ToolError("this environment is closed: the trial is over")
+    return backend
+
+
+class Verifier:
+    """The product's own verifier; a different thing from the oracle."""
+
+    __slots__ = ()
+
+    async def snapshot(self) -> None:
+        """Remember the record before acting."""
+        verifier = _bound().verifier
+        if verifier is None:
+            raise ToolError("this environment has no verifier")
+        await verifier.snapshot()
+
+    async def verify(self) -> Verdict:
+        """Ask whether the trial's effect is there."""
+        verifier = _bound().verifier
+        if verifier is None:
+            raise ToolError("this environment has no verifier")
+        return await verifier.verify()
+
+
+class Environment:
+    """What an arm acts in."""
+
+    __slots__ = ()
+
+    @property
+    def verifier(self) -> Verifier | None:
+        """The product's verifier, or None where the product has none."""
+        return None if _bound().verifier is None else Verifier()
+
+    async def attempt_intended_action(self) -> Screen:
+        """Carry out the task's action once; for scripted arms that choose nothing themselves."""
+        return await _bound().attempt_intended_action()
+
+    async def call(self, tool: str, /, **arguments: Json) -> Json:
+        """Call a tool by its name.
+
+        Raises:
+            ToolError: the call is wrong or the environment is sealed.
+        """
+        return await _bound().call(tool, arguments)
+
+    async def call_with(self, tool: str, arguments: JsonObject) -> Json:
+        """As ``call``, with the arguments as one mapping."""
+        return await _bound().call(tool, arguments)

@@ -1,0 +1,1 @@
+"""The only code that opens a read path: reads, judges, and says what is unknown."""
