@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from oracle.base import Judgement
 from spec.canonical import Json, JsonObject
 from spec.report import ArmFault
 from spec.trial import Trial
@@ -27,7 +28,7 @@ class Kind:
 
     Attributes:
         name: as in the configuration.
-        worker: ``"module:attribute"`` of a ``WorkerSide``.
+        worker: ``"module:attribute"`` of a callable ``() -> WorkerSide``.
         oracle: ``"module:attribute"`` of a callable ``(**DriverSide.oracle_fields()) -> OracleSide``.
         driver: ``"module:attribute"`` of a callable ``(provider, tasks) -> DriverSide``.
     """
@@ -39,14 +40,17 @@ class Kind:
 
 
 class WorkerSide(Protocol):
-    """A kind's part beside the arm: a function from an arm's return value to a report."""
+    """A kind's part beside the arm: from what an arm returned to a report."""
 
-    def __call__(self, returned: object) -> JsonObject:
+    def parse(self, returned: object) -> JsonObject:
         """The report as plain JSON.
 
         Raises:
             spec.report.MalformedReport: with every problem found.
         """
+
+    def not_reported(self, fault: ArmFault, detail: str) -> JsonObject:
+        """The report that stands for an arm that broke the rules: it has not reported success."""
 
 
 class Execution(NamedTuple):
@@ -109,7 +113,7 @@ class DriverSide(Protocol):
     def task_digests(self) -> Mapping[str, str]:
         """Task id -> content digest, in the pack's order."""
 
-    def row(self, trial: Trial, report: JsonObject, judgement: JsonObject, execution: Execution) -> dict[str, Any]:
+    def row(self, trial: Trial, report: JsonObject, judgement: Judgement, execution: Execution) -> dict[str, Any]:
         """The scored row of a trial; plain JSON with finite numbers."""
 
     def label(self, row: Mapping[str, Any]) -> str:
