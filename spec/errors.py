@@ -4,7 +4,8 @@
 
     OrchestratorError            anything below; carries the exit code of the process
     ├── InputError               2   configuration, command line or a file that a user gave
-    │   └── ConfigError          2   the same, with file, line, key and a hint
+    │   ├── ConfigError          2   the same, with file, line, key and a hint
+    │   └── ConfigErrors         2   all problems of one configuration at once
     ├── JournalUnwritable        4   the run directory cannot be written, too little disk included
     ├── RunLocked                5   another process owns the run directory
     ├── JournalDamaged           6   a line in the middle of a journal is not what was written
@@ -20,6 +21,7 @@ Foreign errors are placed in this tree where they enter: Ray's in ``orchestrator
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from spec.report import ArmFault
@@ -58,9 +60,30 @@ class ConfigError(InputError):
         parts = [part for part in (where, self.key, self.message) if part]
         return ": ".join(parts) + (f" ({self.hint})" if self.hint else "")
 
+    @property
+    def errors(self) -> tuple[ConfigError, ...]:
+        """This error alone, so that it reads like ``ConfigErrors``."""
+        return (self,)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Keep all fields when the error crosses a process border."""
         return _config_error, (self.message, self.file, self.line, self.key, self.hint)
+
+
+class ConfigErrors(InputError):
+    """Raised when a configuration has problems; holds every one of them.
+
+    Args:
+        errors: at least one, in the order in which a reader would meet them.
+    """
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in self.errors))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the errors when they cross a process border."""
+        return type(self), (self.errors,)
 
 
 def _config_error(message: str, file: str, line: int | None, key: str, hint: str) -> ConfigError:
