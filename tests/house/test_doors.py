@@ -12,12 +12,13 @@ Modules = Mapping[Path, ast.Module]
 
 
 def offered(tree: ast.Module, packages: tuple[str, ...]) -> set[str]:
-    """The public names that a door binds: its own definitions and what it imports from our packages."""
+    """The public names that a door binds: its own definitions, and what it imports from us without using it."""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             ours = node.level > 0 or (node.module or "").split(".")[0] in packages
-            names |= {alias.asname or alias.name for alias in node.names} if ours else set()
+            names |= {alias.asname or alias.name for alias in node.names} - used if ours else set()
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign):
