@@ -2,16 +2,27 @@
 
 A proxy holds nothing: the backend of the running trial stands in a context variable that the worker sets before it
 runs the arm. So no attribute, closure or global that an arm can walk from here meets a fixture's store, and a
-proxy kept from an earlier trial acts on nothing but the trial in which it is used.
+proxy kept from an earlier trial acts on nothing but the trial in which it is used. Types are imported for the
+checker only, because a class in these globals leads to its module's globals; a refusal is raised anew, because the
+backend's own exception carries a traceback whose frames hold the backend.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 
-from spec.canonical import Json, JsonObject
-from spec.environment import EnvironmentBackend, Screen, ToolError
-from spec.reading import Verdict
+from spec.environment import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from typing import TypeVar
+
+    from spec.canonical import Json, JsonObject
+    from spec.environment import EnvironmentBackend, ProductVerifier, Screen
+    from spec.reading import Verdict
+
+    T = TypeVar("T")
 
 _backend: ContextVar[EnvironmentBackend | None] = ContextVar("environment_backend", default=None)
 
@@ -28,24 +39,41 @@ def _bound() -> EnvironmentBackend:
     return backend
 
 
+def _bound_verifier() -> ProductVerifier:
+    verifier = _bound().verifier
+    if verifier is None:
+        raise ToolError("this environment has no verifier")
+    return verifier
+
+
+async def _answer(request: Awaitable[T]) -> T:
+    try:
+        return await request
+    except ToolError as error:
+        refusal = ToolError(*error.args)
+    raise refusal
+
+
 class Verifier:
     """The product's own verifier; a different thing from the oracle."""
 
     __slots__ = ()
 
     async def snapshot(self) -> None:
-        """Remember the record before acting."""
-        verifier = _bound().verifier
-        if verifier is None:
-            raise ToolError("this environment has no verifier")
-        await verifier.snapshot()
+        """Remember the record before acting.
+
+        Raises:
+            ToolError: the environment is sealed or has no verifier.
+        """
+        await _answer(_bound_verifier().snapshot())
 
     async def verify(self) -> Verdict:
-        """Ask whether the trial's effect is there."""
-        verifier = _bound().verifier
-        if verifier is None:
-            raise ToolError("this environment has no verifier")
-        return await verifier.verify()
+        """Ask whether the trial's effect is there.
+
+        Raises:
+            ToolError: the environment is sealed or has no verifier.
+        """
+        return await _answer(_bound_verifier().verify())
 
 
 class Environment:
@@ -59,17 +87,25 @@ class Environment:
         return None if _bound().verifier is None else Verifier()
 
     async def attempt_intended_action(self) -> Screen:
-        """Carry out the task's action once; for scripted arms that choose nothing themselves."""
-        return await _bound().attempt_intended_action()
+        """Carry out the task's action once; for scripted arms that choose nothing themselves.
+
+        Raises:
+            ToolError: the environment is sealed.
+        """
+        return await _answer(_bound().attempt_intended_action())
 
     async def call(self, tool: str, /, **arguments: Json) -> Json:
         """Call a tool by its name.
 
         Raises:
-            ToolError: the call is wrong or the environment is sealed.
+            ToolError: the call is wrong or the environment is sealed; its text lists every problem.
         """
-        return await _bound().call(tool, arguments)
+        return await _answer(_bound().call(tool, arguments))
 
     async def call_with(self, tool: str, arguments: JsonObject) -> Json:
-        """As ``call``, with the arguments as one mapping."""
-        return await _bound().call(tool, arguments)
+        """As ``call``, with the arguments as one mapping.
+
+        Raises:
+            ToolError: the call is wrong or the environment is sealed; its text lists every problem.
+        """
+        return await _answer(_bound().call(tool, arguments))

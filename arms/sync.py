@@ -1,13 +1,29 @@
-"""The environment with plain methods, for arms that block in a thread of their own."""
+"""The environment with plain methods, for arms that block in a thread of their own.
+
+Every method hands its work to the event loop that started the thread and waits for the answer.
+"""
 
 from __future__ import annotations
 
-from anyio import from_thread
+from arms.environment import Environment, Verifier
 
-from arms.environment import Environment
-from spec.canonical import Json, JsonObject
-from spec.environment import Screen
-from spec.reading import Verdict
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any, TypeVar
+
+    from spec.canonical import Json, JsonObject
+    from spec.environment import Screen
+    from spec.reading import Verdict
+
+    T = TypeVar("T")
+
+
+def _on_loop(function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
+    # Imported here: as a global of this module it would lead from an arm's environment to ``sys.modules``.
+    from anyio.from_thread import run
+
+    return run(function, *arguments)
 
 
 class SyncVerifier:
@@ -16,15 +32,12 @@ class SyncVerifier:
     __slots__ = ()
 
     def snapshot(self) -> None:
-        """Remember the record before acting."""
-        verifier = Environment().verifier
-        if verifier is not None:
-            from_thread.run(verifier.snapshot)
+        """Remember the record before acting; see ``arms.environment.Verifier.snapshot``."""
+        _on_loop(Verifier().snapshot)
 
     def verify(self) -> Verdict:
-        """Ask whether the trial's effect is there."""
-        verifier = Environment().verifier
-        return Verdict.INDETERMINATE if verifier is None else from_thread.run(verifier.verify)
+        """Ask whether the trial's effect is there; see ``arms.environment.Verifier.verify``."""
+        return _on_loop(Verifier().verify)
 
 
 class SyncEnvironment:
@@ -38,13 +51,13 @@ class SyncEnvironment:
         return None if Environment().verifier is None else SyncVerifier()
 
     def attempt_intended_action(self) -> Screen:
-        """Carry out the task's action once."""
-        return from_thread.run(Environment().attempt_intended_action)
+        """Carry out the task's action once; see ``Environment.attempt_intended_action``."""
+        return _on_loop(Environment().attempt_intended_action)
 
     def call(self, tool: str, /, **arguments: Json) -> Json:
-        """Call a tool by its name."""
+        """Call a tool by its name; see ``Environment.call``."""
         return self.call_with(tool, arguments)
 
     def call_with(self, tool: str, arguments: JsonObject) -> Json:
-        """As ``call``, with the arguments as one mapping."""
-        return from_thread.run(Environment().call_with, tool, arguments)
+        """As ``call``, with the arguments as one mapping; see ``Environment.call_with``."""
+        return _on_loop(Environment().call_with, tool, arguments)
