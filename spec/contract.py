@@ -11,15 +11,16 @@ all parts, types, licences and times.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-import orjson
-
-from spec.canonical import Json, JsonObject, content_digest
+from spec.canonical import Json, JsonObject, canonical_json, content_digest, digest_bytes
+from spec.reading import RecordSchema
+from spec.values import FieldType as FieldType
+from spec.values import reads_as, show
 
 
 class EffectKind(StrEnum):
@@ -27,17 +28,6 @@ class EffectKind(StrEnum):
 
     RECORD_WRITTEN = "record_written"
     FIELD_EQUALS = "field_equals"
-
-
-class FieldType(StrEnum):
-    """How a field's values are compared; ``spec.values`` has the rules."""
-
-    TEXT = "text"
-    INT = "int"
-    FLOAT = "float"
-    DECIMAL = "decimal"
-    BOOL = "bool"
-    DATETIME = "datetime"
 
 
 class Risk(StrEnum):
@@ -153,31 +143,105 @@ def selector(effect: Effect) -> dict[str, Term]:
     return terms
 
 
-_PUBLIC_JSON: Final = orjson.OPT_SORT_KEYS
+def contract_problems(contract: Sequence[Effect], schema: RecordSchema | None = None) -> list[str]:
+    """Everything that is wrong with an authored contract; empty where it can be judged.
+
+    Checked when the plan is made, so that no trial is spent on a contract that means nothing or cannot be met.
+
+    Args:
+        contract: as authored, parameters unresolved.
+        schema: where given, no effect may speak of what the provider keeps for itself.
+    """
+    problems = [] if contract else ["a contract needs at least one effect"]
+    for place, effect in enumerate(contract, start=1):
+        found = [*_shape_problems(effect), *_number_problems(effect), *_literal_problems(effect)]
+        if schema is not None:
+            found += _bookkeeping_problems(effect, schema)
+        problems += [f"effect {place}: {problem}" for problem in found]
+    return problems
 
 
-def contract_hash(effect: Effect) -> str:
+def _shape_problems(effect: Effect) -> list[str]:
+    """Parts that are missing, or that this kind of effect would silently ignore."""
+    problems = [] if effect.match else ["match is empty, so it would select every record"]
+    if effect.kind is EffectKind.FIELD_EQUALS:
+        if not effect.field:
+            problems.append("field_equals needs a field")
+        elif effect.field in selector(effect):
+            problems.append(f"field_equals reads {effect.field!r}, which its own selector fixes already")
+        if effect.count_new_only:
+            problems.append("count_new_only belongs to record_written")
+    elif effect.field is not None or effect.value is not None:
+        problems.append("field and value belong to field_equals")
+    if effect.idempotency_key is not None and effect.key_field in effect.match:
+        problems.append(f"match and the idempotency key both fix {effect.key_field!r}")
+    if "" in (*effect.match, *effect.also, effect.key_field):
+        problems.append("a field has an empty name")
+    return problems
+
+
+def _number_problems(effect: Effect) -> list[str]:
+    problems = []
+    if type(effect.expected_count) is not int or effect.expected_count < 0:
+        problems.append(f"expected_count must be a count, not {effect.expected_count!r}")
+    if isinstance(effect.timeout_s, bool) or not math.isfinite(effect.timeout_s) or effect.timeout_s < 0:
+        problems.append(f"timeout_s must be a finite number of seconds from 0, not {effect.timeout_s!r}")
+    return problems
+
+
+def _literal_problems(effect: Effect) -> list[str]:
+    """Literals that no record can equal: NaN, or what does not read as the field's type."""
+    terms = [*selector(effect).items(), *effect.also.items()]
+    if effect.field:
+        terms.append((effect.field, effect.value))
+    return [
+        f"{name!r} can never equal {show(term)} as {effect.types.get(name, FieldType.TEXT).value}"
+        for name, term in terms
+        if not isinstance(term, Param) and not reads_as(term, effect.types.get(name, FieldType.TEXT))
+    ]
+
+
+def _bookkeeping_problems(effect: Effect, schema: RecordSchema) -> list[str]:
+    """A change that is always licensed cannot be asked for: it would go unseen."""
+    problems = []
+    if effect.table in schema.bookkeeping_tables:
+        problems.append(f"table {effect.table!r} is the system's own bookkeeping")
+    problems += [
+        f"field {name!r} is the system's own bookkeeping"
+        for name in (effect.field, *effect.also)
+        if name in schema.bookkeeping_fields
+    ]
+    return problems
+
+
+_NO_PARAMS: Final[JsonObject] = {}
+
+
+def contract_hash(effect: Effect, params: JsonObject = _NO_PARAMS) -> str:
     """The public hash of one effect: ``sha256:`` over compact JSON with sorted keys.
 
-    A literal prints as itself, a parameter as ``{name}``, an absent value is null; values of ``match`` are text.
+    A literal prints as itself, a parameter that ``params`` does not fill as ``{name}``, an absent value is null;
+    values of ``match`` are text. So ``contract_hash(effect, params)`` is the hash of the resolved effect.
     Source: the public implementation's format, SPEC.md section 4.
     """
     body: dict[str, Json] = {
-        "kind": effect.kind.value,
-        "match": {name: _public_text(term) for name, term in effect.match.items()},
+        "kind": effect.kind,
+        "match": {name: _public_text(term, params) for name, term in effect.match.items()},
         "field": effect.field,
-        "value": _public_text(effect.value),
+        "value": _public_text(effect.value, params),
         "expected_count": effect.expected_count,
-        "idempotency_key": _public_text(effect.idempotency_key),
+        "idempotency_key": _public_text(effect.idempotency_key, params),
         "key_field": effect.key_field,
         "forbid_collateral_loss": effect.forbid_collateral_loss,
     }
     if effect.count_new_only:
         body["count_new_only"] = True
-    return "sha256:" + hashlib.sha256(orjson.dumps(body, option=_PUBLIC_JSON)).hexdigest()
+    return digest_bytes(canonical_json(body))
 
 
-def _public_text(term: Term) -> str | None:
+def _public_text(term: Term, params: JsonObject) -> str | None:
+    if isinstance(term, Param) and term.name in params:
+        term = params[term.name]
     return None if term is None else str(term)
 
 
