@@ -1,0 +1,148 @@
+"""What changed in a table between the baseline and the reading after it: records created, changed and vanished.
+
+A record is told from others by its id; rows without one are told apart by their whole content. Content is compared
+typed (``spec.values``), with the provider's bookkeeping fields left out, so a record that was saved again as it was
+has not changed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from spec.canonical import Json
+from spec.reading import Record
+from spec.values import FieldType, content_key
+
+_TEXT: Final = FieldType.TEXT
+
+
+class Unclean(ValueError):
+    """Raised when a reading cannot be judged; its text is the reason for the report."""
+
+
+class Change(NamedTuple):
+    """A record that stood before and holds something else now.
+
+    Attributes:
+        before: as it was.
+        after: as it is.
+        fields: the names of the fields that differ, bookkeeping left out.
+    """
+
+    before: Record
+    after: Record
+    fields: frozenset[str]
+
+
+class TableDiff(NamedTuple):
+    """Every record of a table, by what became of it."""
+
+    created: list[Record]
+    changed: list[Change]
+    untouched: list[Record]
+    vanished: list[Record]
+
+
+class FieldRules(NamedTuple):
+    """How the fields of one table are compared.
+
+    Attributes:
+        id_field: names a record within the table.
+        ignored: bookkeeping fields; their changes are no changes.
+        types: declared types; a field that is not named is text.
+    """
+
+    id_field: str
+    ignored: frozenset[str]
+    types: Mapping[str, FieldType]
+
+
+def diff_table(before: Sequence[Record], after: Sequence[Record], rules: FieldRules) -> TableDiff:
+    """Compare two readings of one table.
+
+    Raises:
+        Unclean: rows are no mappings, or two rows of one reading have the same id.
+        spec.values.NotJson: a row holds a value that is not JSON.
+    """
+    old, old_nameless = _index(before, rules.id_field)
+    new, new_nameless = _index(after, rules.id_field)
+    diff = TableDiff([], [], [], [])
+    for ident, row in new.items():
+        was = old.pop(ident, None)
+        if was is None:
+            diff.created.append(row)
+        elif fields := _changed_fields(was, row, rules):
+            diff.changed.append(Change(was, row, fields))
+        else:
+            diff.untouched.append(row)
+    diff.vanished.extend(old.values())
+    if old_nameless or new_nameless:
+        _diff_by_content(old_nameless, new_nameless, rules, diff)
+    return diff
+
+
+def _index(rows: object, id_field: str) -> tuple[dict[Hashable, Record], list[Record]]:
+    """Rows by id, and those that have none."""
+    if not isinstance(rows, list | tuple):
+        raise Unclean(f"its rows are a {type(rows).__name__}, not a list")
+    by_id: dict[Hashable, Record] = {}
+    nameless: list[Record] = []
+    for row in rows:
+        if type(row) is not dict and not isinstance(row, Mapping):
+            raise Unclean(f"a row is a {type(row).__name__}, not a record")
+        ident = row.get(id_field)
+        if ident is None:
+            nameless.append(row)
+        elif type(ident) is not int and type(ident) is not str:
+            raise Unclean(f"an id is a {type(ident).__name__}, neither a text nor a whole number")
+        elif ident in by_id:
+            raise Unclean(f"two rows have the id {ident!r:.80}")
+        else:
+            by_id[ident] = row
+    return by_id, nameless
+
+
+def _changed_fields(before: Record, after: Record, rules: FieldRules) -> frozenset[str]:
+    ignored, type_of = rules.ignored, rules.types.get
+    changed = [
+        name
+        for name, value in after.items()
+        if name not in ignored and not _same(before.get(name), value, type_of(name, _TEXT))
+    ]
+    changed += [name for name in before if name not in after and name not in ignored and before[name] is not None]
+    return frozenset(changed)
+
+
+def _same(before: Json, after: Json, kind: FieldType) -> bool:
+    if type(before) is type(after) is str and before == after:
+        return True
+    return content_key(before, kind) == content_key(after, kind)
+
+
+def _diff_by_content(before: list[Record], after: list[Record], rules: FieldRules, diff: TableDiff) -> None:
+    """Rows without an id: as often as a content stood before, it is untouched; the rest is new or gone."""
+    key = _content_of(rules)
+    standing: defaultdict[Hashable, list[Record]] = defaultdict(list)
+    for row in before:
+        standing[key(row)].append(row)
+    for row in after:
+        same = standing.get(key(row))
+        if same:
+            same.pop()
+            diff.untouched.append(row)
+        else:
+            diff.created.append(row)
+    diff.vanished.extend(row for rows in standing.values() for row in rows)
+
+
+def _content_of(rules: FieldRules) -> Callable[[Record], Hashable]:
+    def content(row: Record) -> Hashable:
+        return frozenset(
+            (name, content_key(value, rules.types.get(name, _TEXT)))
+            for name, value in row.items()
+            if name not in rules.ignored and value is not None
+        )
+
+    return content
