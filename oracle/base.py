@@ -27,6 +27,9 @@ class Channel(Protocol):
 
     name: str
 
+    batches: bool
+    """True where reading many records at once is cheaper than one by one, and none of them can hold up the rest."""
+
     async def read(self, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
         """Read several records once each; one answer a path, in order.
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from oracle.base import Judgement
 from spec.canonical import Json, JsonObject
 from spec.report import ArmFault
-from spec.trial import Trial
+from spec.trial import Payload, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,9 @@ class DriverSide(Protocol):
     def oracle_fields(self) -> Mapping[str, Any]:
         """What the oracle's side is built with; must survive pickling."""
 
+    def problems(self, task: Any, payload: Payload) -> Sequence[str]:  # noqa: ANN401 - a kind has tasks of its own type
+        """Why a task could not be judged; empty where it can. Asked before anything is started."""
+
     def task_digests(self) -> Mapping[str, str]:
         """Task id -> content digest, in the pack's order."""
 
@@ -124,6 +127,9 @@ class DriverSide(Protocol):
 
     def digest_entry(self, row: Mapping[str, Any]) -> dict[str, Json]:
         """The part of a row that ``results_digest`` covers: no times, texts, costs or hosts."""
+
+    def check_row(self, row: Mapping[str, Any]) -> Sequence[str]:
+        """What is wrong with a row by itself: its label derived anew, its task's facts; empty where nothing is."""
 
     def summarise(self, episodes: Path, counts: Mapping[str, Counts], seed: int) -> tuple[dict[str, Any], list[Any]]:
         """``arms`` and ``comparisons`` of summary.json, from the rows' file and the counts of each arm."""

@@ -1,0 +1,50 @@
+"""The oracle as a Ray actor: unnamed, and held by nobody who runs arm code. All it does is pass on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from oracle.hosting import OracleSetup, build_oracle
+from spec.clock import SystemClock
+from spec.messages import OracleEvent, OracleOrders
+
+
+class RayOracle:
+    """Hosts one oracle service on the actor's own loop.
+
+    Args:
+        setup: what the oracle is built from.
+        workers: worker's name -> its actor handle, for in-memory records.
+        coalesce_s: seconds that events wait for others to travel with.
+    """
+
+    def __init__(self, setup: OracleSetup, workers: Mapping[str, Any], coalesce_s: float) -> None:
+        self._workers = workers
+        self._coalesce_s = coalesce_s
+        self._service = build_oracle(setup, self._fetch, SystemClock())
+        self._scope = anyio.CancelScope()
+
+    async def _fetch(self, worker: str, places: Sequence[int]) -> bytes:
+        answer: bytes = await self._workers[worker].snapshot.remote(list(places))
+        return answer
+
+    async def serve(self) -> None:
+        """Work until ``stop``."""
+        with self._scope:
+            await self._service.serve()
+
+    async def stop(self) -> None:
+        """End ``serve``; the channels are closed before it returns."""
+        self._scope.cancel()
+
+    async def post(self, orders: OracleOrders) -> None:
+        """Take orders."""
+        self._service.post(orders)
+
+    async def events(self) -> AsyncIterator[list[OracleEvent]]:
+        """Stream events in batches; only drains, ``serve`` owns the tasks."""
+        while True:
+            yield await self._service.events(self._coalesce_s)

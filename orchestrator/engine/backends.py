@@ -1,0 +1,77 @@
+"""Which backend a configuration asks for, with the setups that its workers and oracles are built from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final
+
+from oracle.hosting import OracleSetup
+from oracle.retry import RetryPolicy
+from orchestrator.clock import SystemClock
+from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
+from orchestrator.engine.inline import host_inline
+from orchestrator.engine.peers import OraclePeer, WorkerPeer
+from orchestrator.engine.worker import WorkerLimits
+from orchestrator.preparation import Prepared
+
+Body = Callable[[Sequence[WorkerPeer], Sequence[OraclePeer]], Awaitable[None]]
+Backend = Callable[[Body], Awaitable[None]]
+"""Runs a body with workers and oracles that answer, and tidies them away afterwards."""
+
+WORKERS_PER_CORE: Final = 1
+
+
+def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
+    """The configured backend, not started."""
+    engine = prepared.config.engine
+    oracle = _oracle_setup(prepared)
+    if engine.kind == "inline":
+        return partial(host_inline, _worker_setup(prepared, "worker-0"), oracle, SystemClock())
+    from orchestrator.engine.ray_backend import host_on_ray
+
+    count = engine.workers or (os.cpu_count() or 1) * WORKERS_PER_CORE
+    workers = [_worker_setup(prepared, f"worker-{number}") for number in range(count)]
+
+    async def on_ray(body: Body) -> None:
+        await host_on_ray(
+            address=engine.address,
+            workers=workers,
+            oracle=oracle,
+            oracles=prepared.config.oracle.actors,
+            body=body,
+            notice=notice,
+        )
+
+    return on_ray
+
+
+def _worker_setup(prepared: Prepared, worker_id: str) -> WorkerSetup:
+    config = prepared.config
+    table, limits = config.provider, config.limits
+    return WorkerSetup(
+        worker_id=worker_id,
+        provider=ProviderSetup(table.use, table.pack, table.split, dict(table.options), prepared.loaded.folder),
+        arms=[
+            ArmSetup(arm.name, arm.use, dict(arm.options), arm.deadline_s or config.engine.deadline_s)
+            for arm in config.arms
+        ],
+        side=prepared.kind.worker,
+        limits=WorkerLimits(
+            open_s=limits.open_s,
+            close_s=limits.close_s,
+            idle_s=limits.idle_s,
+            report_bytes_max=limits.report_bytes_max,
+            threads_max=config.engine.in_flight,
+        ),
+    )
+
+
+def _oracle_setup(prepared: Prepared) -> OracleSetup:
+    table = prepared.config.oracle
+    return OracleSetup(
+        side=prepared.kind.oracle,
+        fields=prepared.side.oracle_fields(),
+        policy=RetryPolicy(table.read_attempts, table.read_deadline_s),
+    )

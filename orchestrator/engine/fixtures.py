@@ -1,0 +1,67 @@
+"""The fixtures that stand open in a worker, each at a place of its own that is never used twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from providers.base import Fixture
+from spec.errors import ProviderFault
+from spec.reading import ChannelName, ReadPath
+
+
+class FixtureShelf:
+    """Holds open fixtures and hands out the records of in-memory ones.
+
+    Args:
+        worker_id: stands in the read path of an in-memory fixture, so that the oracle asks the right worker.
+    """
+
+    def __init__(self, worker_id: str) -> None:
+        self._worker_id = worker_id
+        self._fixtures: dict[int, Fixture] = {}
+        self._last_place = 0
+        self._checked_types: set[type] = set()
+
+    def put(self, fixture: Fixture) -> tuple[int, ReadPath]:
+        """Keep a fixture; its place and its read path, completed with the place where it is in memory.
+
+        Raises:
+            ProviderFault: it is not a fixture; every problem is named.
+        """
+        self._check(fixture)
+        path = fixture.read_path
+        if type(path) is not ReadPath:
+            raise ProviderFault(f"read_path must be a ReadPath, not {type(path).__name__}")
+        self._last_place += 1
+        self._fixtures[self._last_place] = fixture
+        if path.channel == ChannelName.SNAPSHOT:
+            path = ReadPath(path.channel, path.final, {"worker": self._worker_id, "fixture": self._last_place})
+        return self._last_place, path
+
+    def drop(self, place: int) -> None:
+        """Forget the fixture at a place."""
+        self._fixtures.pop(place, None)
+
+    def snapshot(self, places: Sequence[int]) -> bytes:
+        """``{"<place>": {"tables": record} or {"error": text}}`` for all places, as JSON."""
+        return b"{" + b",".join(b'"%d":%b' % (place, self._record(place)) for place in places) + b"}"
+
+    def _record(self, place: int) -> bytes:
+        fixture = self._fixtures.get(place)
+        if fixture is None:
+            return orjson.dumps({"error": "the fixture is gone"})
+        try:
+            return b'{"tables":%b}' % fixture.snapshot()
+        except Exception as error:  # noqa: BLE001 - a record that cannot be read is a value for the oracle
+            return orjson.dumps({"error": f"{type(error).__name__}: {error}"})
+
+    def _check(self, fixture: object) -> None:
+        """Check the shape once a type: a structural check costs more than opening a fixture."""
+        if type(fixture) in self._checked_types:
+            return
+        missing = [name for name in ("environment", "read_path", "seal", "close") if not hasattr(fixture, name)]
+        if missing:
+            raise ProviderFault(f"a {type(fixture).__name__} is not a fixture: it has no {', '.join(missing)}")
+        self._checked_types.add(type(fixture))

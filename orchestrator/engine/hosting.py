@@ -1,0 +1,88 @@
+"""Build a worker from plain fields, in whatever process it is to work."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arms.loading import instantiate, is_blocking
+from orchestrator.clock import Clock
+from orchestrator.engine.worker import HostedArm, Worker, WorkerLimits
+from orchestrator.kinds.base import WorkerSide
+from orchestrator.plugins import resolve_arm, resolve_provider
+from providers.base import Provider
+
+
+class ProviderSetup(NamedTuple):
+    """Which provider, as configured.
+
+    Attributes:
+        folder: where ``"module:attribute"`` is found.
+    """
+
+    use: str
+    pack: str
+    split: str
+    options: Mapping[str, Any]
+    folder: Path
+
+
+class ArmSetup(NamedTuple):
+    """Which arm, as configured."""
+
+    name: str
+    use: str
+    options: Mapping[str, Any]
+    deadline_s: float
+
+
+class WorkerSetup(NamedTuple):
+    """Everything that a worker is built from; it survives pickling.
+
+    Attributes:
+        side: ``"module:attribute"`` of the kind's worker side.
+    """
+
+    worker_id: str
+    provider: ProviderSetup
+    arms: Sequence[ArmSetup]
+    side: str
+    limits: WorkerLimits
+
+
+def build_provider(setup: ProviderSetup) -> Provider:
+    """The configured provider, made anew.
+
+    Raises:
+        ConfigError: it cannot be found or made.
+    """
+    factory = resolve_provider(setup.use, setup.folder)
+    provider: Provider = factory(pack=setup.pack, split=setup.split, options=dict(setup.options))
+    return provider
+
+
+def build_worker(setup: WorkerSetup, clock: Clock) -> Worker:
+    """A worker, ready to serve.
+
+    Raises:
+        ConfigError: its provider or one of its arms cannot be found or made.
+    """
+    provider = build_provider(setup.provider)
+    module, _, attribute = setup.side.partition(":")
+    side: WorkerSide = getattr(importlib.import_module(module), attribute)()
+    return Worker(
+        worker_id=setup.worker_id,
+        provider=provider,
+        tasks={task.task_id: task for task in provider.tasks()},
+        arms={arm.name: _host(arm, setup.provider.folder) for arm in setup.arms},
+        side=side,
+        limits=setup.limits,
+        clock=clock,
+    )
+
+
+def _host(setup: ArmSetup, folder: Path) -> HostedArm:
+    arm = instantiate(resolve_arm(setup.use, folder), dict(setup.options))
+    return HostedArm(arm, is_blocking(arm), setup.deadline_s)

@@ -1,0 +1,64 @@
+"""What the driver talks to: workers and oracles, here or behind Ray, with the same three verbs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from spec.errors import OrchestratorError
+from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
+
+
+class PeerLost(OrchestratorError):
+    """Raised when a worker or an oracle no longer answers; what it was doing is unknown.
+
+    Args:
+        name: which peer.
+        why: what was seen.
+    """
+
+    exit_code = 3
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"{name} is lost: {why}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the fields when the error crosses a process border."""
+        return type(self), (self.name, self.why)
+
+
+class WorkerPeer(Protocol):
+    """A worker as the driver sees it."""
+
+    @property
+    def name(self) -> str:
+        """The worker's name, as in its read paths."""
+
+    async def post(self, orders: WorkerOrders) -> None:
+        """Hand orders over.
+
+        Raises:
+            PeerLost: it is gone.
+        """
+
+    def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
+        """Its events in batches, until it is gone (``PeerLost``) or the caller stops."""
+
+
+class OraclePeer(Protocol):
+    """An oracle as the driver sees it."""
+
+    @property
+    def name(self) -> str:
+        """The oracle's name, for messages."""
+
+    async def post(self, orders: OracleOrders) -> None:
+        """Hand orders over.
+
+        Raises:
+            PeerLost: it is gone.
+        """
+
+    def events(self) -> AsyncIterator[Sequence[OracleEvent]]:
+        """Its events in batches, until it is gone (``PeerLost``) or the caller stops."""

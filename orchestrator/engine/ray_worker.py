@@ -1,0 +1,58 @@
+"""The worker as a Ray actor. All it does is pass on; what leaves it is bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+
+import anyio
+import ray
+
+from orchestrator.clock import SystemClock
+from orchestrator.engine.hosting import WorkerSetup, build_worker
+from orchestrator.engine.wire import encode_events
+from spec.messages import WorkerOrders
+
+SNAPSHOTS = "snapshots"
+"""The concurrency group, and so the thread, in which the oracle reads in-memory records."""
+
+
+class RayWorker:
+    """Hosts one worker on the actor's own loop.
+
+    Args:
+        setup: what the worker is built from.
+        coalesce_s: seconds that events wait for others to travel with.
+    """
+
+    def __init__(self, setup: WorkerSetup, coalesce_s: float) -> None:
+        self._worker = build_worker(setup, SystemClock())
+        self._coalesce_s = coalesce_s
+        self._scope = anyio.CancelScope()
+
+    async def pid(self) -> int:
+        """The process that hosts the worker."""
+        return os.getpid()
+
+    async def serve(self) -> None:
+        """Work until ``stop``."""
+        with self._scope:
+            await self._worker.serve()
+
+    async def stop(self) -> None:
+        """End ``serve``; the fixtures are closed before it returns."""
+        self._scope.cancel()
+
+    async def post(self, orders: WorkerOrders) -> None:
+        """Take orders."""
+        self._worker.post(orders)
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """Stream events in batches; only drains, ``serve`` owns the tasks."""
+        while True:
+            yield encode_events(await self._worker.events(self._coalesce_s))
+
+    @ray.method(concurrency_group=SNAPSHOTS)
+    async def snapshot(self, places: Sequence[int]) -> bytes:
+        """The records of in-memory fixtures; runs in another thread than the worker."""
+        return self._worker.snapshot(places)

@@ -1,0 +1,51 @@
+"""Signals to a run: the first one drains, the second one stops at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+
+from orchestrator.engine.driver import Driver
+
+LISTENED: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Signals:
+    """Listens for signals while a driver runs.
+
+    Args:
+        notice: told in one line what a person should know.
+        drain_s: how long a drain may take, for the notice.
+
+    Attributes:
+        received: the first signal, or None.
+    """
+
+    def __init__(self, notice: Callable[[str], None], drain_s: float) -> None:
+        self._notice, self._drain_s = notice, drain_s
+        self.received: signal.Signals | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """128 and the signal's number, or None."""
+        return None if self.received is None else 128 + self.received
+
+    async def listen(self, driver: Driver) -> None:
+        """Pass signals to a driver until cancelled; does nothing outside the main thread, where none arrive."""
+        if threading.current_thread() is not threading.main_thread():
+            await anyio.sleep_forever()
+        with anyio.open_signal_receiver(*LISTENED) as signals:
+            async for number in signals:
+                if self.received is None:
+                    self.received = number
+                    self._notice(
+                        f"{number.name}: no new trials; what runs may end within {self._drain_s:g} s. "
+                        "Once more stops at once"
+                    )
+                    driver.drain()
+                else:
+                    driver.stop()

@@ -1,0 +1,339 @@
+"""A worker: many trials in flight, each with a fresh fixture, one arm, and an end that is always told.
+
+It knows neither Ray nor a kind, and nothing of the oracle: it opens fixtures, runs arms when the driver says that the
+baseline is read, seals, and tells what came out. One trial passes through it like this::
+
+    lease -> open a fixture -> Opened ... go -> run the arm -> seal -> Finished ... close -> close the fixture
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import anyio
+from anyio import to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from arms.base import Arm, ArmTask, AsyncArm, SyncArm
+from arms.environment import Environment, bind_environment
+from arms.sync import SyncEnvironment
+from orchestrator.clock import Clock
+from orchestrator.engine.fixtures import FixtureShelf
+from orchestrator.engine.job_pool import JobPool
+from orchestrator.engine.lanes import Lanes
+from orchestrator.engine.watched import WatchedBackend
+from orchestrator.kinds.base import WorkerSide
+from providers.base import Fixture, Provider
+from spec.canonical import JsonObject, canonical_json
+from spec.errors import ArmFaultError
+from spec.mailbox import Mailbox
+from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent, WorkerOrders
+from spec.report import ArmFault, MalformedReport
+from spec.task import Task
+from spec.trial import Payload, Trial
+
+DETAIL_CHARS_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class HostedArm:
+    """An arm as a worker runs it.
+
+    Attributes:
+        call: the arm itself.
+        blocking: True where it is a plain function that needs a thread.
+        deadline_s: seconds that it may take.
+    """
+
+    call: Arm
+    blocking: bool
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """Bounds of a worker.
+
+    Attributes:
+        open_s, close_s: seconds for opening and closing one fixture.
+        idle_s: seconds that an arm may go without using its environment; 0 is no limit.
+        report_bytes_max: size of a report as JSON.
+        threads_max: arms that may block a thread at once.
+    """
+
+    open_s: float
+    close_s: float
+    idle_s: float
+    report_bytes_max: int
+    threads_max: int
+
+
+class _Answer(NamedTuple):
+    report: JsonObject
+    fault: ArmFault | None
+    detail: str
+
+
+class _Slot:
+    """One trial in this worker."""
+
+    __slots__ = ("arm", "backend", "due", "fixture", "place", "started", "started_at", "told", "trial")
+
+    told: ArmTask
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.arm = trial.arm
+        self.fixture: Fixture | None = None
+        self.backend: WatchedBackend | None = None
+        self.place = -1
+        self.due = 0.0
+        self.started = 0.0
+        self.started_at = ""
+
+
+class Worker:
+    """Hosts fixtures and arms; see the module.
+
+    Args:
+        worker_id: the name by which the oracle asks for this worker's snapshots.
+        provider: where fixtures come from.
+        tasks: task id -> task.
+        arms: name -> arm.
+        side: the kind's worker side.
+        limits: bounds.
+        clock: where time comes from.
+    """
+
+    def __init__(
+        self,
+        *,
+        worker_id: str,
+        provider: Provider,
+        tasks: Mapping[str, Task],
+        arms: Mapping[str, HostedArm],
+        side: WorkerSide,
+        limits: WorkerLimits,
+        clock: Clock,
+    ) -> None:
+        self._provider, self._tasks, self._arms, self._side = provider, tasks, arms, side
+        self._limits, self._clock = limits, clock
+        self._shelf = FixtureShelf(worker_id)
+        self._outbox: Mailbox[WorkerEvent] = Mailbox()
+        self._slots: dict[int, _Slot] = {}
+        self._to_open: deque[_Slot] = deque()
+        self._to_close: deque[_Slot] = deque()
+        self._lanes: Lanes[_Slot] = Lanes(arms)
+        self._threads = anyio.CapacityLimiter(limits.threads_max)
+        self._openers = self._pool(self._next_to_open, self._open, self._open_expired)
+        self._runners = self._pool(self._lanes.take, self._run_arm, self._arm_expired)
+        self._closers = self._pool(self._next_to_close, self._close, self._close_expired)
+        self._halted = False
+
+    def _pool(
+        self, take: Callable[[], _Slot | None], run: Callable[[_Slot], Any], expired: Callable[[_Slot], None]
+    ) -> JobPool[_Slot]:
+        return JobPool(take=take, run=run, overdue=self._overdue, expired=expired, clock=self._clock)
+
+    async def serve(self) -> None:
+        """Work until cancelled; then close every fixture that is still open."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                for pool in (self._openers, self._runners, self._closers):
+                    tasks.start_soon(pool.serve)
+        finally:
+            with anyio.move_on_after(self._limits.close_s, shield=True):
+                await self._close_all()
+
+    def post(self, orders: WorkerOrders) -> None:
+        """Take orders; never waits."""
+        if orders.permits is not None:
+            self._lanes.allow(orders.permits)
+        if orders.halt:
+            self._halt()
+        for trial in orders.lease:
+            self._lease(trial)
+        for ordinal in orders.go:
+            self._go(ordinal)
+        for ordinal in orders.close:
+            slot = self._slots.pop(ordinal, None)
+            if slot is not None:
+                self._to_close.append(slot)
+        for pool in (self._openers, self._runners, self._closers):
+            pool.wake()
+
+    async def events(self, coalesce_s: float = 0.0) -> list[WorkerEvent]:
+        """What happened since the last call; waits for the first event."""
+        return await self._outbox.take_all(coalesce_s)
+
+    def snapshot(self, places: Sequence[int]) -> bytes:
+        """The records of in-memory fixtures as JSON; called by the oracle, from another thread."""
+        return self._shelf.snapshot(places)
+
+    def _lease(self, trial: Trial) -> None:
+        if self._halted:
+            self._outbox.put(Returned(trial.ordinal, trial.attempt))
+            return
+        slot = self._slots[trial.ordinal] = _Slot(trial)
+        self._to_open.append(slot)
+
+    def _go(self, ordinal: int) -> None:
+        slot = self._slots.get(ordinal)
+        if slot is None:
+            return
+        if self._halted:
+            self._outbox.put(Returned(ordinal, slot.trial.attempt))
+        else:
+            self._lanes.add(slot)
+
+    def _halt(self) -> None:
+        self._halted = True
+        for slot in (*self._to_open, *self._lanes.clear()):
+            self._outbox.put(Returned(slot.trial.ordinal, slot.trial.attempt))
+        self._to_open.clear()
+
+    # Opening
+
+    def _next_to_open(self) -> _Slot | None:
+        if not self._to_open:
+            return None
+        slot = self._to_open.popleft()
+        slot.due = self._clock.monotonic() + self._limits.open_s
+        return slot
+
+    async def _open(self, slot: _Slot) -> None:
+        trial = slot.trial
+        try:
+            task = self._tasks[trial.task_id]
+            slot.fixture = await self._provider.open(task, Payload(trial.seed, trial.params))
+            slot.place, read_path = self._shelf.put(slot.fixture)
+            slot.backend = WatchedBackend(slot.fixture.environment, self._clock)
+            goal, deadline_s = task.goal.format_map(trial.params), self._arms[slot.arm].deadline_s
+            slot.told = ArmTask(goal, trial.params, slot.backend.tools, trial.seed, deadline_s)
+        except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
+            self._fail(slot, f"opening a fixture: {describe(error)}")
+            return
+        self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
+
+    def _open_expired(self, slot: _Slot) -> None:
+        self._fail(slot, f"a fixture did not open within {self._limits.open_s:g} s")
+
+    # Running
+
+    async def _run_arm(self, slot: _Slot) -> None:
+        slot.started_at, slot.started = self._clock.utc_now(), self._clock.monotonic()
+        slot.due = slot.started + self._arms[slot.arm].deadline_s
+        bind_environment(slot.backend)
+        answer = await self._ask(self._arms[slot.arm], slot.told)
+        bind_environment(None)
+        self._finish(slot, answer)
+
+    async def _ask(self, arm: HostedArm, told: ArmTask) -> _Answer:
+        try:
+            report = self._side.parse(await self._call(arm, told))
+            problem = self._oversize(report)
+        except anyio.get_cancelled_exc_class() as error:
+            await (
+                checkpoint_if_cancelled()
+            )  # raises where the cancellation is ours, and returns where the arm raised it
+            return self._broken(ArmFault.RAISED, describe(error))
+        except MalformedReport as error:
+            return self._broken(ArmFault.MALFORMED, describe(error))
+        except ArmFaultError as error:
+            return self._broken(error.kind, error.detail)
+        except Exception as error:  # noqa: BLE001 - whatever an arm raises is its own fault, never the run's
+            return self._broken(ArmFault.RAISED, describe(error))
+        except BaseException as error:  # noqa: BLE001 - an arm may ask the process to exit; the run goes on
+            return self._broken(ArmFault.EXITED, describe(error))
+        return self._broken(ArmFault.MALFORMED, problem) if problem else _Answer(report, None, "")
+
+    async def _call(self, arm: HostedArm, told: ArmTask) -> object:
+        if not arm.blocking:
+            return await cast(AsyncArm, arm.call)(told, Environment())
+        call = partial(cast(SyncArm, arm.call), told, SyncEnvironment())
+        return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+
+    def _oversize(self, report: JsonObject) -> str:
+        size_bytes, limit = len(canonical_json(report)), self._limits.report_bytes_max
+        return f"the report has {size_bytes} bytes, at most {limit} are allowed" if size_bytes > limit else ""
+
+    def _broken(self, fault: ArmFault, detail: str) -> _Answer:
+        return _Answer(self._side.not_reported(fault, detail), fault, detail)
+
+    def _arm_expired(self, slot: _Slot) -> None:
+        bind_environment(None)
+        self._finish(slot, self._late(slot))
+
+    def _late(self, slot: _Slot) -> _Answer:
+        deadline_s = self._arms[slot.arm].deadline_s
+        if self._is_idle(slot, self._clock.monotonic()):
+            return self._broken(ArmFault.TIMEOUT, f"no use of the environment for {self._limits.idle_s:g} s")
+        return self._broken(ArmFault.TIMEOUT, f"no report within {deadline_s:g} s")
+
+    def _finish(self, slot: _Slot, answer: _Answer) -> None:
+        """Seal, then tell: nothing of the arm reaches the record once the oracle may read it."""
+        assert slot.fixture is not None
+        assert slot.backend is not None
+        self._lanes.done(slot.arm)
+        now = self._clock.monotonic()
+        if now > slot.due and answer.fault is None:
+            answer = self._late(slot)
+        slot.backend.revoke()
+        try:
+            slot.fixture.seal()
+        except Exception as error:  # noqa: BLE001 - whatever a fixture raises is the provider's fault
+            slot.backend.fault = f"sealing the environment: {describe(error)}"
+        if slot.backend.fault is not None:
+            self._fail(slot, slot.backend.fault)
+            return
+        trial, finished_at, latency_s = slot.trial, self._clock.utc_now(), now - slot.started
+        self._outbox.put(Finished(trial.ordinal, trial.attempt, *answer, slot.started_at, finished_at, latency_s))
+
+    def _overdue(self, slot: _Slot, now: float) -> bool:
+        return now > slot.due or self._is_idle(slot, now)
+
+    def _is_idle(self, slot: _Slot, now: float) -> bool:
+        idle_s = self._limits.idle_s
+        return bool(idle_s) and slot.backend is not None and now > max(slot.started, slot.backend.active_at) + idle_s
+
+    # Closing
+
+    def _next_to_close(self) -> _Slot | None:
+        if not self._to_close:
+            return None
+        slot = self._to_close.popleft()
+        slot.due = self._clock.monotonic() + self._limits.close_s
+        return slot
+
+    async def _close(self, slot: _Slot) -> None:
+        if slot.fixture is None:
+            return
+        self._shelf.drop(slot.place)
+        try:
+            await slot.fixture.close()
+        except Exception as error:  # noqa: BLE001 - the trial is scored; a fixture that does not close is only noted
+            self._outbox.put(Noted(f"closing a fixture of {slot.trial.key}: {describe(error)}"))
+
+    def _close_expired(self, slot: _Slot) -> None:
+        self._outbox.put(Noted(f"a fixture of {slot.trial.key} did not close within {self._limits.close_s:g} s"))
+
+    async def _close_all(self) -> None:
+        for slot in (*self._slots.values(), *self._to_close):
+            await self._close(slot)
+
+    def _fail(self, slot: _Slot, detail: str) -> None:
+        self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail[:DETAIL_CHARS_MAX]))
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one bounded line, even where its own text cannot be had."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an arm's exception may lie about itself
+        text = "(its text cannot be had)"
+    name = type(error).__name__
+    return f"{name}: {text}"[:DETAIL_CHARS_MAX] if text else name

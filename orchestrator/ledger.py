@@ -1,0 +1,140 @@
+"""How every planned trial stands: in a few bytes each, so that a plan of a million trials costs some megabytes.
+
+The journal is the truth; the ledger is its sum, built again from the journal on resume. The law of conservation is
+kept here: planned = scored + unreadable + infrastructure + cancelled + owed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from orchestrator.kinds.base import Counts
+from orchestrator.plan import Plan
+from spec.errors import ConservationBroken
+
+
+class Standing(IntEnum):
+    """How a planned trial stands."""
+
+    OWED = 0
+    SCORED = 1
+    UNREADABLE = 2
+    INFRASTRUCTURE = 3
+    CANCELLED = 4
+
+
+ENDED: Final = (Standing.SCORED, Standing.UNREADABLE, Standing.INFRASTRUCTURE, Standing.CANCELLED)
+NO_OFFSET: Final = -1
+
+
+class Ledger:
+    """The standing, attempts and terminal line of each trial of a plan.
+
+    Attributes:
+        failures: ordinal -> attempts that failed since the trial was last owed anew.
+        unreadable_attempts: arm -> attempts that ended unreadable, terminal or repeated.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._standings = bytearray(len(plan))
+        self._attempts = array("H", bytes(2 * len(plan)))
+        self._offsets = array("q", [NO_OFFSET]) * len(plan)
+        self._by_arm = [Counter({Standing.OWED: len(plan.task_ids) * plan.trials}) for _ in plan.arms]
+        self.failures: dict[int, int] = {}
+        self.unreadable_attempts: Counter[str] = Counter()
+
+    def standing(self, ordinal: int) -> Standing:
+        """How a trial stands."""
+        return Standing(self._standings[ordinal])
+
+    def is_owed(self, ordinal: int) -> bool:
+        """Whether a trial has no end yet."""
+        return self._standings[ordinal] == Standing.OWED
+
+    def offset_bytes(self, ordinal: int) -> int | None:
+        """Where the terminal line of a trial stands in the journal, or None while it is owed."""
+        offset = self._offsets[ordinal]
+        return None if offset == NO_OFFSET else offset
+
+    def next_attempt(self, ordinal: int) -> int:
+        """The number of the attempt that would be the next."""
+        return self._attempts[ordinal] + 1
+
+    def started(self, ordinal: int, attempt: int) -> None:
+        """An attempt was leased."""
+        self._attempts[ordinal] = max(attempt, self._attempts[ordinal])
+
+    def failed(self, ordinal: int) -> int:
+        """An attempt failed; how many have, since the trial was last owed anew."""
+        self.failures[ordinal] = self.failures.get(ordinal, 0) + 1
+        return self.failures[ordinal]
+
+    def ended(self, ordinal: int, standing: Standing, offset_bytes: int) -> None:
+        """A trial has its terminal line.
+
+        Raises:
+            ConservationBroken: it already had one.
+        """
+        if not self.is_owed(ordinal):
+            raise ConservationBroken(f"{self.plan.key(ordinal)} would have a second terminal line")
+        self._move(ordinal, standing)
+        self._offsets[ordinal] = offset_bytes
+        self.failures.pop(ordinal, None)
+
+    def reopened(self, ordinal: int) -> None:
+        """A trial with a terminal line is owed again."""
+        self._move(ordinal, Standing.OWED)
+        self._offsets[ordinal] = NO_OFFSET
+        self.failures.pop(ordinal, None)
+
+    def _move(self, ordinal: int, standing: Standing) -> None:
+        counter = self._by_arm[self.plan.cell(ordinal).arm]
+        counter[Standing(self._standings[ordinal])] -= 1
+        counter[standing] += 1
+        self._standings[ordinal] = standing
+
+    def owed(self) -> int:
+        """How many trials are owed."""
+        return sum(counter[Standing.OWED] for counter in self._by_arm)
+
+    def counts(self) -> dict[str, Counts]:
+        """How the trials of each arm stand."""
+        return {
+            arm: Counts(
+                planned=len(self.plan.task_ids) * self.plan.trials,
+                scored=counter[Standing.SCORED],
+                unreadable=counter[Standing.UNREADABLE],
+                infrastructure=counter[Standing.INFRASTRUCTURE],
+                cancelled=counter[Standing.CANCELLED],
+                owed=counter[Standing.OWED],
+                unreadable_attempts=self.unreadable_attempts[arm],
+            )
+            for arm, counter in zip(self.plan.arms, self._by_arm, strict=True)
+        }
+
+    def conservation(self) -> dict[str, int]:
+        """The conservation line: planned and its five parts."""
+        return conservation(self.counts())
+
+    def check(self) -> None:
+        """Count every trial anew and compare.
+
+        Raises:
+            ConservationBroken: the sums differ; a figure made from them would lie.
+        """
+        line = self.conservation()
+        found = {standing: self._standings.count(standing) for standing in Standing}
+        parts = {name: line[name] for name in ("owed", "scored", "unreadable", "infrastructure", "cancelled")}
+        if list(parts.values()) != list(found.values()) or sum(parts.values()) != line["planned"]:
+            raise ConservationBroken(f"the sums {line} do not agree with the trials, which give {found}")
+
+
+def conservation(counts: Mapping[str, Counts]) -> dict[str, int]:
+    """The conservation line of a run from the counts of its arms."""
+    names = ("planned", "scored", "unreadable", "infrastructure", "cancelled", "owed")
+    return {name: sum(getattr(of_arm, name) for of_arm in counts.values()) for name in names}

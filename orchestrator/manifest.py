@@ -1,0 +1,105 @@
+"""``manifest.json``: under what circumstances a run was made. What is unknown is null, never invented."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from orchestrator.files import write_atomically
+from orchestrator.preparation import Prepared
+
+MANIFEST: Final = "manifest.json"
+FORMAT: Final = 1
+DISTRIBUTION: Final = "trial-orchestrator"
+SPEC_VERSION: Final = "1.0.0"
+_GIT_S: Final = 5.0
+
+
+def versions() -> dict[str, str | None]:
+    """Our own version, the specification's, Python's and Ray's."""
+    return {
+        "orchestrator": _version(DISTRIBUTION),
+        "spec": SPEC_VERSION,
+        "python": platform.python_version(),
+        "ray": _version("ray"),
+    }
+
+
+def dependencies() -> dict[str, str | None]:
+    """The distributions that ours names, with the versions that are installed."""
+    try:
+        required = distribution(DISTRIBUTION).requires or []
+    except PackageNotFoundError:
+        return {}
+    names = sorted({_bare_name(requirement) for requirement in required if "extra ==" not in requirement})
+    return {name: _version(name) for name in names}
+
+
+def _bare_name(requirement: str) -> str:
+    end = next((place for place, sign in enumerate(requirement) if not (sign.isalnum() or sign in "-_.")), None)
+    return requirement[:end]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, Any]:
+    """The manifest of a run that begins."""
+    seeds = sorted({prepared.payload(0, trial).seed for trial in _sample(prepared.plan.trials)})
+    return {
+        "format": FORMAT,
+        "run_id": run_id,
+        "kind": prepared.kind.name,
+        "versions": versions(),
+        "plan_digest": prepared.plan_digest,
+        **prepared.info(),
+        "parts": prepared.parts,
+        "pack_manifest": prepared.provider.manifest(),
+        "run_seed": prepared.config.run.seed,
+        "seeds": {"first": seeds[0], "last": seeds[-1]},
+        "config_folder": str(prepared.loaded.folder),
+        "git_commit": git_commit(prepared.loaded.folder),
+        "platform": platform.platform(),
+        "dependencies": dependencies(),
+        "started_at": started_at,
+        "ended_at": None,
+        "sessions": 1,
+    }
+
+
+def _sample(trials: int) -> Iterable[int]:
+    return {0, trials - 1}
+
+
+def git_commit(folder: Path) -> str | None:
+    """The commit that ``folder`` is at, or None where it is in no repository or git is not there."""
+    command = ["git", "-C", str(folder), "rev-parse", "--verify", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def write_manifest(run_dir: Path, manifest: dict[str, Any]) -> None:
+    """Put the manifest in place."""
+    write_atomically(run_dir / MANIFEST, orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_manifest(run_dir: Path) -> dict[str, Any]:
+    """The manifest of a run, or nothing where it cannot be read: no figure depends on it."""
+    try:
+        found = orjson.loads((run_dir / MANIFEST).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,205 @@
+"""From a configuration to everything that a run needs, checked: kind, provider, tasks, plan, digests.
+
+Nothing is started and no file is made, so `plan` uses it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from arms.loading import instantiate
+from orchestrator.config import ArmTable, LoadedConfig, RunConfig, choose_tasks, plan_config_part
+from orchestrator.kinds.base import DriverSide, Kind
+from orchestrator.plan import Plan
+from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
+from providers.base import Provider
+from spec.canonical import Json, JsonObject, content_digest
+from spec.errors import ConfigError, ConfigErrors
+from spec.trial import Payload
+
+ISOLATION: Final = "in-process"
+"""The only level that this version provides; printed with every figure."""
+
+_PROVIDER_PARTS: Final = ("name", "version", "tasks", "payload", "open", "manifest", "close")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that could be started.
+
+    Attributes:
+        loaded: the configuration, narrowed to the chosen tasks.
+        kind: the address of the kind's parts.
+        provider: made in this process, for tasks and payloads only.
+        tasks: the chosen tasks, in the pack's order.
+        side: the kind's driver side.
+        plan: the trials.
+        parts: content digests: tasks, arms, provider.
+    """
+
+    loaded: LoadedConfig
+    kind: Kind
+    provider: Provider
+    tasks: Sequence[Any]
+    side: DriverSide
+    plan: Plan
+    parts: Mapping[str, Any]
+
+    @property
+    def config(self) -> RunConfig:
+        """The frozen values."""
+        return self.loaded.config
+
+    @cached_property
+    def plan_digest(self) -> str:
+        """The digest of everything that rows depend on; the number of trials is no part of it."""
+        body = {"format": 1, "kind": self.kind.name, "config": plan_config_part(self.config), "parts": self.parts}
+        return content_digest(body)
+
+    @cached_property
+    def pack_digest(self) -> str:
+        """The digest of the chosen tasks, in order."""
+        return content_digest(list(self.parts["tasks"].items()))
+
+    def payload(self, task: int, trial: int) -> Payload:
+        """A trial's seed and parameters, by the task's place."""
+        return self.provider.payload(self.tasks[task], trial, self.config.run.seed)
+
+    def trial_digest(self, ordinal: int, seed: int) -> str:
+        """The content of one trial; resume compares it."""
+        cell = self.plan.cell(ordinal)
+        task = self.parts["tasks"][self.plan.task_ids[cell.task]]
+        return content_digest([task, self.parts["arms"][self.plan.arms[cell.arm]], self.parts["provider"], seed])
+
+    def isolation(self) -> dict[str, str]:
+        """Arm -> isolation level."""
+        return dict.fromkeys(self.plan.arms, ISOLATION)
+
+    def info(self) -> dict[str, Json]:
+        """What stands beside every figure: pack, split and digests."""
+        provider = self.config.provider
+        return {
+            "provider": self.provider.name,
+            "provider_version": self.provider.version,
+            "pack": provider.pack,
+            "split": provider.split,
+            "pack_digest": self.pack_digest,
+            "plan_digest": self.plan_digest,
+            "trials": self.config.run.trials,
+            "isolation": self.isolation(),
+        }
+
+
+def prepare(loaded: LoadedConfig) -> Prepared:
+    """Find, make and check everything that a configuration names.
+
+    Raises:
+        ConfigErrors: with every problem found.
+    """
+    plugins = resolve_all(loaded)
+    provider = make_provider(loaded, plugins.provider)
+    every_task = _asked(loaded, "tasks", provider.tasks)
+    chosen = choose_tasks(loaded, _unique_ids(loaded, every_task))
+    ids = set(chosen.task_ids)
+    tasks = [task for task in every_task if task.task_id in ids]
+    side = _driver_side(plugins.kind, provider, tasks, loaded)
+    _check_tasks(chosen.loaded, provider, tasks, side)
+    _check_arms(chosen.loaded, plugins)
+    plan = Plan(chosen.task_ids, [arm.name for arm in chosen.loaded.config.arms], chosen.loaded.config.run.trials)
+    parts = _digests(chosen.loaded.config, plugins, provider, side)
+    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts)
+
+
+def make_provider(loaded: LoadedConfig, factory: Callable[..., Any]) -> Provider:
+    """The configured provider, checked for its parts.
+
+    Raises:
+        ConfigErrors: it cannot be made, or something is missing from it.
+    """
+    table = loaded.config.provider
+    try:
+        provider = factory(pack=table.pack, split=table.split, options=dict(table.options))
+    except ConfigError as error:
+        place = tuple(error.key.split(".")) if error.key else ("provider", "use")
+        raise ConfigErrors([loaded.error(place, error.message, error.hint)]) from error
+    except Exception as error:
+        message = f"the provider cannot be made: {type(error).__name__}: {error}"
+        raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
+    missing = [name for name in _PROVIDER_PARTS if not hasattr(provider, name)]
+    if missing:
+        message = f"a {type(provider).__name__} is no provider: it has no {', '.join(missing)}"
+        raise ConfigErrors([loaded.error(("provider", "use"), message)])
+    made: Provider = provider
+    return made
+
+
+def _asked(loaded: LoadedConfig, what: str, ask: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    """What the provider answers, or a configuration error where it fails."""
+    try:
+        return list(ask())
+    except Exception as error:
+        message = f"the provider's {what} cannot be had: {type(error).__name__}: {error}"
+        raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
+
+
+def _unique_ids(loaded: LoadedConfig, tasks: Sequence[Any]) -> list[str]:
+    ids = [getattr(task, "task_id", None) for task in tasks]
+    strange = [f"{name!r}" for name in ids if not isinstance(name, str) or not name or not name.isprintable()]
+    twice = sorted({f"{name!r} twice" for name in ids if ids.count(name) > 1})
+    if strange or twice:
+        message = f"the provider's tasks need ids that are texts, each once; found {', '.join([*strange, *twice][:10])}"
+        raise ConfigErrors([loaded.error(("provider", "use"), message)])
+    return [str(name) for name in ids]
+
+
+def _driver_side(kind: Kind, provider: Provider, tasks: Sequence[Any], loaded: LoadedConfig) -> DriverSide:
+    factory: Any = import_reference(kind.driver, loaded.folder)
+    side: DriverSide = factory(provider, tasks)
+    return side
+
+
+def _check_tasks(loaded: LoadedConfig, provider: Provider, tasks: Sequence[Any], side: DriverSide) -> None:
+    """Refuse tasks that could not be judged, before anything is spent on them."""
+    problems: list[str] = []
+    for task in tasks:
+        try:
+            payload = provider.payload(task, 0, loaded.config.run.seed)
+        except Exception as error:  # noqa: BLE001 - told as the provider's problem, with its task
+            problems.append(f"{task.task_id}: no payload: {type(error).__name__}: {error}")
+            continue
+        problems += [f"{task.task_id}: {problem}" for problem in side.problems(task, payload)]
+    if problems:
+        raise ConfigErrors([loaded.error(("provider", "use"), problem) for problem in problems])
+
+
+def _check_arms(loaded: LoadedConfig, plugins: Plugins) -> None:
+    errors: list[ConfigError] = []
+    for arm in loaded.config.arms:
+        try:
+            instantiate(plugins.arms[arm.name], dict(arm.options))
+        except ConfigError as error:
+            errors.append(loaded.error(("arms", arm.name, "options"), error.message, error.hint))
+    if errors:
+        raise ConfigErrors(errors)
+
+
+def _digests(config: RunConfig, plugins: Plugins, provider: Provider, side: DriverSide) -> dict[str, Any]:
+    return {
+        "tasks": dict(side.task_digests()),
+        "arms": {arm.name: _arm_digest(config, arm, plugins.arms[arm.name]) for arm in config.arms},
+        "provider": content_digest([provider.name, provider.version, code_digest(plugins.provider)]),
+    }
+
+
+def _arm_digest(config: RunConfig, arm: ArmTable, found: object) -> str:
+    body: JsonObject = {
+        "use": arm.use,
+        "options": dict(arm.options),
+        "isolation": arm.isolation or ISOLATION,
+        "deadline_s": arm.deadline_s or config.engine.deadline_s,
+        "code": code_digest(found),
+    }
+    return content_digest(body)

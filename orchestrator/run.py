@@ -1,0 +1,283 @@
+"""Run what a configuration asks for, or what a run still owes: the whole of a session, from the lock to the report.
+
+The order matters. The lock is taken before the journal is looked at; the disk is tried before the first trial; the
+journal is closed before the results are made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from orchestrator.clock import Clock, SystemClock
+from orchestrator.config import LoadedConfig
+from orchestrator.engine.backends import Backend, backend_of
+from orchestrator.engine.driver import Driver, Rules
+from orchestrator.engine.leasing import Leasing
+from orchestrator.engine.peers import OraclePeer, PeerLost, WorkerPeer
+from orchestrator.engine.progress import report_progress
+from orchestrator.engine.signals import Signals
+from orchestrator.files import check_room, write_atomically
+from orchestrator.history import JOURNAL_NAME, History
+from orchestrator.journal import Journal, LineReader, LineType
+from orchestrator.ledger import Ledger
+from orchestrator.log import LoggedWatcher, RunLog
+from orchestrator.manifest import new_manifest, read_manifest, versions, write_manifest
+from orchestrator.preparation import Prepared, prepare
+from orchestrator.results import write_results
+from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir
+from orchestrator.runlock import RunLock
+from orchestrator.watcher import Silence, Watcher
+from spec.canonical import Json
+from spec.errors import OrchestratorError, RunIncomplete
+
+COMPLETE: Final = 0
+INCOMPLETE: Final = 3
+JOURNAL_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended.
+
+    Attributes:
+        exit_code: what the process should end with.
+        summary: summary.json, as written.
+        lost: why the session ended early, or "".
+    """
+
+    run_dir: Path
+    exit_code: int
+    summary: Mapping[str, Any]
+    lost: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One process's work on a run directory that it has locked.
+
+    Attributes:
+        leases: how many leases earlier sessions wrote.
+    """
+
+    run_dir: Path
+    run_id: str
+    prepared: Prepared
+    journal: Journal
+    ledger: Ledger
+    leases: int
+    clock: Clock
+
+
+def run(
+    loaded: LoadedConfig,
+    *,
+    run_dir: Path | None = None,
+    watcher: Watcher | None = None,
+    clock: Clock | None = None,
+) -> Ended:
+    """Run a configuration from its first trial.
+
+    Args:
+        loaded: the configuration.
+        run_dir: a new or empty directory; None makes one under ``run.dir``.
+        watcher: is told what happens.
+        clock: where time comes from.
+
+    Raises:
+        OrchestratorError: see ``spec.errors``; each says what to do.
+    """
+    clock = clock or SystemClock()
+    prepared = prepare(loaded)
+    if run_dir is None:
+        lock, run_id = new_run_dir(prepared.config, prepared.plan_digest, clock)
+    else:
+        lock = given_run_dir(run_dir)
+        run_id = lock.directory.name
+    with lock:
+        session = _begin(lock, run_id, prepared, clock)
+        return _work(session, watcher or Silence())
+
+
+def _begin(lock: RunLock, run_id: str, prepared: Prepared, clock: Clock) -> Session:
+    """Write the files that say what the run is, the journal last."""
+    directory = lock.directory
+    check_room(directory, prepared.config.limits.disk_free_min_bytes)
+    write_atomically(directory / RUN_TOML, prepared.loaded.effective_toml.encode())
+    write_manifest(directory, new_manifest(prepared, run_id, clock.utc_now()))
+    head: dict[str, Json] = {
+        "run_id": run_id,
+        "format": JOURNAL_FORMAT,
+        "plan_digest": prepared.plan_digest,
+        "parts": dict(prepared.parts),
+        "versions": dict(versions()),
+        "isolation": dict(prepared.isolation()),
+    }
+    journal = Journal.create(directory / JOURNAL_NAME, head, clock=clock)
+    return Session(directory, run_id, prepared, journal, Ledger(prepared.plan), 0, clock)
+
+
+def continue_run(lock: RunLock, prepared: Prepared, history: History, reopen: Sequence[int], watcher: Watcher) -> Ended:
+    """Run what a run owes; the caller holds its lock and has checked that the plan is the same.
+
+    Args:
+        lock: the held lock of the run directory.
+        prepared: the run's configuration, prepared.
+        history: its journal, read.
+        reopen: ordinals of ended trials that are owed again.
+        watcher: is told what happens.
+    """
+    clock = SystemClock()
+    check_room(lock.directory, prepared.config.limits.disk_free_min_bytes)
+    journal = Journal.resume(lock.directory / JOURNAL_NAME, history.recovered, clock=clock)
+    write_atomically(lock.directory / RUN_TOML, prepared.loaded.effective_toml.encode())
+    body: dict[str, Json] = {
+        "plan_digest": prepared.plan_digest,
+        "parts": dict(prepared.parts),
+        "trials": prepared.plan.trials,
+        "versions": dict(versions()),
+        "isolation": dict(prepared.isolation()),
+        "changes": [],
+    }
+    journal.append(LineType.RESUME, None, body)
+    if history.recovered.cut is not None:
+        watcher.notice(str(history.recovered.cut))
+        journal.append(LineType.NOTE, None, {"text": str(history.recovered.cut)})
+    for ordinal in reopen:
+        attempt = history.ledger.next_attempt(ordinal) - 1
+        journal.append(LineType.REOPENED, prepared.plan.key(ordinal), {"attempt": attempt, "why": "retry"})
+        history.ledger.reopened(ordinal)
+    run_id = str(history.recovered.head["run_id"])
+    return _work(Session(lock.directory, run_id, prepared, journal, history.ledger, history.leases, clock), watcher)
+
+
+def _work(session: Session, watcher: Watcher) -> Ended:
+    """Carry a session through: trials, the journal's end, results, manifest."""
+    with RunLog(session.run_dir, session.clock) as log:
+        told = LoggedWatcher(watcher, log.logger)
+        try:
+            with _one_error():
+                exit_code, lost = anyio.run(_drive, session, told)
+        finally:
+            session.journal.close()
+        told.ended()
+        summary = make_results(session.run_dir, session.run_id, session.prepared, session.ledger)
+        _end_manifest(session)
+        return Ended(session.run_dir, exit_code, summary, lost)
+
+
+async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:
+    """The trials themselves; the journal is whole and ended when this returns."""
+    config = session.prepared.config
+    signals = Signals(watcher.notice, config.run.drain_s)
+    watcher.started(session.run_dir, len(session.prepared.plan), session.ledger.owed())
+    lost = ""
+    if session.ledger.owed():
+        lost = await _host(backend_of(session.prepared, watcher.notice), session, signals, watcher)
+    session.ledger.check()
+    exit_code = signals.exit_code or (INCOMPLETE if session.ledger.owed() else COMPLETE)
+    await session.journal.finish({"exit": exit_code, "conservation": session.ledger.conservation()})
+    return exit_code, lost
+
+
+async def _host(host: Backend, session: Session, signals: Signals, watcher: Watcher) -> str:
+    """Run the driver on a backend; why it ended early, or ""."""
+    driver = _driver(session, watcher)
+
+    async def body(workers: Sequence[WorkerPeer], oracles: Sequence[OraclePeer]) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(signals.listen, driver)
+            tasks.start_soon(report_progress, driver, session.prepared.side, watcher, session.clock)
+            await driver.run(workers, oracles)
+            tasks.cancel_scope.cancel()
+
+    lost: list[str] = []
+    try:
+        await host(body)
+    except* (PeerLost, RunIncomplete) as group:
+        lost.append(str(_leaves(group)[0]))
+        watcher.notice(f"{lost[0]}. What it was doing is owed; `resume {session.run_dir}` goes on")
+    return lost[0] if lost else ""
+
+
+def _driver(session: Session, watcher: Watcher) -> Driver:
+    prepared, config = session.prepared, session.prepared.config
+    leasing = Leasing(
+        plan=prepared.plan,
+        ledger=session.ledger,
+        in_flight=config.engine.in_flight,
+        limits={arm.name: arm.in_flight for arm in config.arms},
+        lease_max=config.engine.lease_max,
+    )
+    rules = Rules(
+        attempts=config.run.attempts,
+        drain_s=config.run.drain_s,
+        group_commit_s=config.limits.group_commit_ms / 1000,
+        stall_report_s=config.limits.stall_report_s,
+        isolation=prepared.isolation(),
+    )
+    return Driver(
+        plan=prepared.plan,
+        ledger=session.ledger,
+        leasing=leasing,
+        journal=session.journal,
+        side=prepared.side,
+        payload=prepared.payload,
+        trial_digest=prepared.trial_digest,
+        rules=rules,
+        clock=session.clock,
+        notice=watcher.notice,
+        leases=session.leases,
+    )
+
+
+def make_results(run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger) -> dict[str, Any]:
+    """Make every derived file of a run from its journal.
+
+    Returns:
+        The summary, as written.
+    """
+    with LineReader(run_dir / JOURNAL_NAME) as lines:
+
+        def terminal(ordinal: int) -> bytes | None:
+            offset_bytes = ledger.offset_bytes(ordinal)
+            return None if offset_bytes is None else lines.read(offset_bytes)
+
+        return write_results(
+            run_dir,
+            run_id=run_id,
+            kind_name=prepared.kind.name,
+            driver_side=prepared.side,
+            plan=prepared.plan,
+            terminal=terminal,
+            counts=ledger.counts(),
+            info=prepared.info(),
+            seed=prepared.config.run.seed,
+        )
+
+
+def _end_manifest(session: Session) -> None:
+    manifest = read_manifest(session.run_dir)
+    write_manifest(session.run_dir, {**manifest, "ended_at": session.clock.utc_now()})
+
+
+@contextmanager
+def _one_error() -> Iterator[None]:
+    """Let one plain error out where task groups have wrapped it."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        ours = [error for error in _leaves(group) if isinstance(error, OrchestratorError)]
+        raise (ours or _leaves(group))[0] from group
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found

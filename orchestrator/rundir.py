@@ -1,0 +1,56 @@
+"""The directory of a run: which one it is, who may use it, and what lies in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from orchestrator.clock import Clock
+from orchestrator.config import RunConfig
+from orchestrator.history import JOURNAL_NAME
+from orchestrator.runlock import LOCK_NAME, RunLock
+from spec.errors import InputError, RunLocked
+
+RUN_TOML: Final = "run.toml"
+_SAME_NAME_MAX: Final = 1000
+
+
+def new_run_dir(config: RunConfig, plan_digest: str, clock: Clock) -> tuple[RunLock, str]:
+    """Make and lock the directory of a new run under ``run.dir``.
+
+    Returns:
+        The held lock and the run id, ``<name>-<YYYYMMDDTHHMMSSZ>-<6 hex of the plan digest>``, with ``-2``, ``-3``
+        and so on where that exists.
+    """
+    stamp = clock.utc_now()[:19].replace("-", "").replace(":", "") + "Z"
+    base = f"{config.run.name}-{stamp}-{plan_digest.removeprefix('sha256:')[:6]}"
+    for number in range(1, _SAME_NAME_MAX):
+        run_id = base if number == 1 else f"{base}-{number}"
+        directory = Path(config.run.dir).absolute() / run_id
+        if not directory.exists():
+            try:
+                return RunLock.acquire(directory, create=True), run_id
+            except RunLocked:
+                continue
+    raise InputError(f"{config.run.dir}: {_SAME_NAME_MAX} runs have the name {base}")
+
+
+def given_run_dir(directory: Path) -> RunLock:
+    """Lock the directory that ``--run-dir`` names and see that it is empty.
+
+    Raises:
+        RunLocked: a live process holds it.
+        InputError: it holds a run, or anything else.
+    """
+    existed = directory.exists()
+    if existed and not directory.is_dir():
+        raise InputError(f"--run-dir: {directory} is no directory")
+    lock = RunLock.acquire(directory.absolute(), create=True)
+    names = {entry.name for entry in directory.iterdir()} - {LOCK_NAME}
+    if JOURNAL_NAME in names:
+        lock.release()
+        raise InputError(f"--run-dir: {directory} already holds a run; use `resume {directory}`")
+    if names:
+        lock.discard()
+        raise InputError(f"--run-dir: {directory} is not empty ({min(names)}); name a new directory")
+    return lock

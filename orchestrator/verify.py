@@ -1,0 +1,285 @@
+"""Does a finished run say what its journal says? Every number is made again, and the first difference is named.
+
+The journal is the truth. From it come the rows, the counts and ``results_digest``; from the rows come the figures. A
+row's label is derived again from its report, its reading and its task, where the kind can do that.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
+import orjson
+
+from orchestrator.journal import TERMINAL, Line, LineReader, LineType, recover
+from orchestrator.kinds.base import Counts, DriverSide
+from orchestrator.plan import Plan
+from orchestrator.results import EPISODES, SUMMARY, ResultsDigest, build_summary, read_summary
+from spec.errors import ConservationBroken, InputError
+
+JOURNAL: Final = "journal.jsonl"
+
+_NO_LINE: Final = -1
+_TOLERANCE: Final = 1e-12
+"""Relative difference of two numbers that another version of a library may make."""
+
+_MISSING: Final = "(nothing)"
+
+
+@runtime_checkable
+class ChecksRows(Protocol):
+    """A kind's driver side that can derive a row's label again."""
+
+    def check_row(self, row: Mapping[str, Any]) -> list[str]:
+        """Everything that is wrong with a row; empty for a sound one."""
+
+
+class Difference(NamedTuple):
+    """The first thing in a run that is not what it should be.
+
+    Attributes:
+        where: file and place in it, such as ``summary.json: arms.screen_only.swer.rate``.
+        expected: what the journal makes of it.
+        found: what stands there.
+    """
+
+    where: str
+    expected: Any
+    found: Any
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return f"{self.where}: expected {self.expected!r}, found {self.found!r}"
+
+
+class Verification(NamedTuple):
+    """What a verification came to.
+
+    Attributes:
+        difference: the first one, or None.
+        rows: how many rows were checked.
+        figures: how many values of the summary were compared.
+    """
+
+    difference: Difference | None
+    rows: int
+    figures: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as it should be."""
+        return self.difference is None
+
+
+def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int) -> Verification:
+    """Verify a run from its files.
+
+    Args:
+        run_dir: the run directory.
+        driver_side: the kind's part in the driver, built as for a resume of the run.
+        plan: the run's plan.
+        seed: the run's seed.
+
+    Raises:
+        JournalDamaged: the journal itself is not what was written.
+        InputError: the journal or the summary cannot be read.
+    """
+    summary = read_summary(run_dir)
+    standing = _Standing(plan)
+    recover(run_dir / JOURNAL, standing.take)
+    rows, digest = 0, ResultsDigest()
+    if standing.difference is not None:
+        return Verification(standing.difference, rows, 0)
+    with closing(_differences(run_dir, driver_side, plan, standing, digest)) as differences:
+        for difference in differences:
+            rows += 1
+            if difference is not None:
+                return Verification(difference, rows, 0)
+    figures = Counter[str]()
+    difference = _summary_difference(run_dir, summary, driver_side, standing.counts(), seed, digest.value(), figures)
+    return Verification(difference, rows, figures["compared"])
+
+
+class _Standing:
+    """Where each trial's terminal line stands, from one pass over the journal."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._offsets = array("q", [_NO_LINE]) * len(plan)
+        self._ends = [Counter[LineType]() for _ in plan.arms]
+        self._types = bytearray(len(plan))
+        self._unreadable = Counter[str]()
+        self.difference: Difference | None = None
+
+    def take(self, line: Line) -> None:
+        """Note one line."""
+        if line.type not in TERMINAL and line.type not in (LineType.REOPENED, LineType.FAILED):
+            return
+        ordinal = self._plan.find(line.key or "")
+        if ordinal is None:
+            self._differ(line, "a trial of the plan", line.key)
+            return
+        arm = self._plan.cell(ordinal).arm
+        if line.type in (LineType.FAILED, LineType.UNREADABLE) and line.fields().get("cause") == "unreadable":
+            self._unreadable[self._plan.arms[arm]] += 1
+        if line.type is LineType.REOPENED:
+            self._settle(ordinal, arm, None, _NO_LINE)
+        elif line.type in TERMINAL:
+            if self._types[ordinal]:
+                self._differ(line, "one terminal line a trial", f"a second one of {line.key}")
+            self._settle(ordinal, arm, line.type, line.offset_bytes)
+
+    def _settle(self, ordinal: int, arm: int, ended: LineType | None, offset_bytes: int) -> None:
+        before = self._types[ordinal]
+        if before:
+            self._ends[arm][_ENDS[before - 1]] -= 1
+        if ended is not None:
+            self._ends[arm][ended] += 1
+        self._types[ordinal] = 0 if ended is None else _ENDS.index(ended) + 1
+        self._offsets[ordinal] = offset_bytes
+
+    def _differ(self, line: Line, expected: str, found: str | None) -> None:
+        if self.difference is None:
+            self.difference = Difference(f"{JOURNAL}: line {line.seq + 1}", expected, found)
+
+    def offset_bytes(self, ordinal: int) -> int | None:
+        """Where a trial's terminal line begins, or None while it is owed."""
+        offset = self._offsets[ordinal]
+        return None if offset == _NO_LINE else offset
+
+    def counts(self) -> dict[str, Counts]:
+        """How the trials of each arm ended."""
+        planned = len(self._plan.task_ids) * self._plan.trials
+        return {
+            arm: Counts(
+                planned=planned,
+                scored=ends[LineType.SCORED],
+                unreadable=ends[LineType.UNREADABLE],
+                infrastructure=ends[LineType.INFRASTRUCTURE],
+                cancelled=ends[LineType.CANCELLED],
+                owed=planned - ends.total(),
+                unreadable_attempts=self._unreadable[arm],
+            )
+            for arm, ends in zip(self._plan.arms, self._ends, strict=True)
+        }
+
+
+_ENDS: Final = (LineType.SCORED, LineType.UNREADABLE, LineType.INFRASTRUCTURE, LineType.CANCELLED)
+
+
+def _differences(
+    run_dir: Path, driver_side: DriverSide, plan: Plan, standing: _Standing, digest: ResultsDigest
+) -> Generator[Difference | None, None, None]:
+    """One answer a row of ``episodes.jsonl``, in plan order; feeds the digest on the way."""
+    check = driver_side.check_row if isinstance(driver_side, ChecksRows) else None
+    rows = _journal_rows(run_dir / JOURNAL, driver_side, plan, standing, digest)
+    try:
+        with (run_dir / EPISODES).open("rb") as lines:
+            for number, (expected, line) in enumerate(zip_longest(rows, lines), 1):
+                yield _row_difference(f"{EPISODES}: line {number}", expected, line, check)
+    except OSError as error:
+        raise InputError(f"{run_dir / EPISODES}: cannot be read: {error.strerror}") from error
+
+
+def _journal_rows(
+    journal: Path, driver_side: DriverSide, plan: Plan, standing: _Standing, digest: ResultsDigest
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Key and row of each scored trial, in plan order."""
+    with LineReader(journal) as reader:
+        for ordinal in range(len(plan)):
+            offset = standing.offset_bytes(ordinal)
+            if offset is None:
+                continue
+            fields = orjson.loads(reader.read(offset))
+            if fields["type"] == LineType.SCORED:
+                digest.add(driver_side.digest_entry(fields["row"]))
+                yield plan.key(ordinal), fields["row"]
+            else:
+                digest.add({"episode_id": fields["key"], "type": fields["type"]})
+
+
+def _row_difference(
+    where: str,
+    expected: tuple[str, dict[str, Any]] | None,
+    line: bytes | None,
+    check: Callable[[Mapping[str, Any]], list[str]] | None,
+) -> Difference | None:
+    if expected is None or line is None:
+        return Difference(where, _MISSING if expected is None else expected[0], line or _MISSING)
+    key, row = expected
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return Difference(where, "a JSON object", str(error))
+    difference = first_difference(row, found, "")
+    if difference is not None:
+        return difference._replace(where=f"{where}: {difference.where}")
+    if row.get("episode_id", key) != key:
+        return Difference(f"{where}: episode_id", key, row["episode_id"])
+    problems = check(row) if check is not None else []
+    return Difference(f"{where}: {key}", "a sound row", "; ".join(problems)) if problems else None
+
+
+def _summary_difference(
+    run_dir: Path,
+    summary: dict[str, Any],
+    driver_side: DriverSide,
+    counts: Mapping[str, Counts],
+    seed: int,
+    results_digest: str,
+    figures: Counter[str],
+) -> Difference | None:
+    try:
+        expected = build_summary(
+            run_dir / EPISODES,
+            run_id=str(summary.get("run_id")),
+            kind_name=str(summary.get("kind")),
+            driver_side=driver_side,
+            counts=counts,
+            info=summary.get("info") or {},
+            seed=seed,
+            results_digest=results_digest,
+        )
+    except (ValueError, ConservationBroken) as error:
+        return Difference(EPISODES, "rows that give a summary", str(error))
+    difference = first_difference(orjson.loads(orjson.dumps(expected)), summary, "", figures)
+    return None if difference is None else difference._replace(where=f"{SUMMARY}: {difference.where}")
+
+
+def first_difference(
+    expected: object, found: object, where: str, seen: Counter[str] | None = None
+) -> Difference | None:
+    """The first place, depth first in the expected order, at which two JSON values differ.
+
+    Args:
+        expected: what should stand there.
+        found: what stands there.
+        where: dotted path of this place, "" for the top.
+        seen: counts the values that were compared, under ``compared``.
+    """
+    if isinstance(expected, dict) and isinstance(found, dict):
+        places = [(key, expected.get(key, _MISSING), found.get(key, _MISSING)) for key in {**expected, **found}]
+    elif isinstance(expected, list) and isinstance(found, list):
+        pairs = zip_longest(expected, found, fillvalue=_MISSING)
+        places = [(index, one, other) for index, (one, other) in enumerate(pairs)]
+    else:
+        if seen is not None:
+            seen["compared"] += 1
+        return None if _same(expected, found) else Difference(where or "(all of it)", expected, found)
+    for key, one, other in places:
+        difference = first_difference(one, other, f"{where}.{key}" if where else str(key), seen)
+        if difference is not None:
+            return difference
+    return None
+
+
+def _same(expected: object, found: object) -> bool:
+    if isinstance(expected, float) and isinstance(found, float):
+        return math.isclose(expected, found, rel_tol=_TOLERANCE)
+    return type(expected) is type(found) and bool(expected == found)
