@@ -194,7 +194,7 @@ def _resolve(group: str, use: str, folder: Path | None) -> object:
     if len({point.value for point in found}) > 1:
         origins = ", ".join(sorted(_origin(point) for point in found))
         hint = 'write "module:attribute" for the one that is meant'
-        raise ConfigError(f"several installed packages bring a {group[:-1]} named {use!r}: {origins}", hint=hint)
+        raise ConfigError(f"several installed packages bring {group} named {use!r}: {origins}", hint=hint)
     return import_reference(found[0].value, None)
 
 
@@ -238,6 +238,9 @@ def _first_on_path(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
+    # Loaded first, so that a folder's ``models.py`` can never become the ``models`` that ours import later.
+    for name in OUR_PACKAGES:
+        importlib.import_module(name)
     entry = str(folder)
     sys.path.insert(0, entry)
     importlib.invalidate_caches()

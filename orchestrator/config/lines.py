@@ -7,7 +7,7 @@ shown. A place is the path of names and list indices that leads to a value: ``("
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ class _Walk:
         header = next((child for child in node.named_children if child.type in _KEYS), None)
         if header is None:
             return
-        place = self._through_arrays(_names(header), whole=node.type == "table")
+        place = self._through_arrays(header, whole=node.type == "table")
         if node.type == "table_array_element":
-            self._note(place, header)
             index = self._arrays.get(place, -1) + 1
             self._arrays[place] = index
             place = (*place, index)
@@ -71,11 +70,13 @@ class _Walk:
             if child.type == "pair":
                 self._pair(place, child, 0)
 
-    def _through_arrays(self, names: Sequence[str], *, whole: bool) -> Place:
+    def _through_arrays(self, header: Node, *, whole: bool) -> Place:
         """The place that a header names: a name of a ``[[table]]`` on the way stands for its last element."""
         place: Place = ()
+        names = _names(header)
         for position, name in enumerate(names):
             place = (*place, name)
+            self._note(place, header)
             if place in self._arrays and (whole or position < len(names) - 1):
                 place = (*place, self._arrays[place])
         return place
@@ -108,8 +109,11 @@ class _Walk:
 
 def _names(key: Node) -> list[str]:
     """The names of a key, read by the same parser that read the file; empty where it is no key."""
+    text = (key.text or b"").decode()
+    if key.type == "bare_key":
+        return [text]
     try:
-        node: object = tomllib.loads((key.text or b"").decode() + " = 0")
+        node: object = tomllib.loads(text + " = 0")
     except (ValueError, RecursionError):
         return []
     names: list[str] = []

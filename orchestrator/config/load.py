@@ -34,6 +34,11 @@ from spec.errors import ConfigError, ConfigErrors
 FILE_BYTES_MAX: Final = 1024 * 1024
 """The largest configuration file that is parsed, in bytes."""
 
+KEY_PARTS_MAX: Final = 64
+"""How many names a dotted key may have; tomllib takes time with the square of it."""
+
+_KEY_PART: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY: Final = re.compile(rf"(?m)(?:^|[\[{{,])[ \t]*+(?:{_KEY_PART}\.[ \t]*+){{{KEY_PARTS_MAX}}}")
 _TOML_LINE: Final = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -188,6 +193,10 @@ def _beside(path: Path) -> str:
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
+    long_key = _LONG_KEY.search(text)
+    if long_key is not None:
+        line = text.count("\n", 0, long_key.end()) + 1
+        raise ConfigErrors([ConfigError(f"a key has more than {KEY_PARTS_MAX} parts", file=name, line=line)])
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -54,9 +54,10 @@ def is_reference(text: str) -> bool:
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """``did you mean ...?`` with the known name nearest to ``word``, or all of them where none is near."""
-    found = get_close_matches(word[:64].lower(), known, n=1, cutoff=0.6)
+    folded = {name.lower(): name for name in reversed(known)}
+    found = get_close_matches(word[:64].lower(), folded, n=1, cutoff=0.6)
     if found:
-        return f"did you mean {found[0]!r}?"
+        return f"did you mean {folded[found[0]]!r}?"
     return "known: " + ", ".join(known) if known else ""
 
 
