@@ -58,12 +58,12 @@ class Session:
 OpenSession = Callable[[str], Session]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def finish() -> Callable[..., Any]:
     return run_to_end
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def session() -> OpenSession:
     """Open a task of either pack by its id."""
 
