@@ -5,11 +5,13 @@
     OrchestratorError            anything below; carries the exit code of the process
     ├── InputError               2   configuration, command line or a file that a user gave
     │   ├── ConfigError          2   the same, with file, line, key and a hint
-    │   └── ConfigErrors         2   all problems of one configuration at once
+    │   ├── ConfigErrors         2   all problems of one configuration at once
+    │   └── JournalHeadless      2   a journal without its first line: nothing was started
     ├── JournalUnwritable        4   the run directory cannot be written, too little disk included
     ├── RunLocked                5   another process owns the run directory
     ├── JournalDamaged           6   a line in the middle of a journal is not what was written
     ├── RunIncomplete            3   the run ended early; `resume` goes on
+    ├── PeerLost                 3   a worker or an oracle is gone; what it was doing is owed
     ├── ConservationBroken      70   planned is no longer the sum of its parts
     └── TrialError                   one trial's attempt could not be carried through; never ends a run
         ├── ProviderFault            the provider or its fixture failed (infrastructure)
@@ -22,6 +24,7 @@ Foreign errors are placed in this tree where they enter: Ray's in ``orchestrator
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from spec.report import ArmFault
@@ -90,6 +93,25 @@ def _config_error(message: str, file: str, line: int | None, key: str, hint: str
     return ConfigError(message, file=file, line=line, key=key, hint=hint)
 
 
+class JournalHeadless(InputError):
+    """Raised when a journal has no whole head: its run ended before anything was started, so nothing is lost.
+
+    Args:
+        path: the journal, which may be removed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(
+            f"{path}: the run ended before its first line was on the disk, so nothing was started; "
+            "remove this file and start the run anew"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the path when the error crosses a process border."""
+        return type(self), (self.path,)
+
+
 class JournalUnwritable(OrchestratorError):
     """Raised when the run directory cannot be written; nothing after it was acknowledged."""
 
@@ -129,6 +151,25 @@ class RunIncomplete(OrchestratorError):
     """Raised when a run has to end with trials still owed."""
 
     exit_code = 3
+
+
+class PeerLost(OrchestratorError):
+    """Raised when a worker or an oracle no longer answers; what it was doing is unknown.
+
+    Args:
+        name: which peer.
+        why: what was seen.
+    """
+
+    exit_code = 3
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"{name} is lost: {why}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the fields when the error crosses a process border."""
+        return type(self), (self.name, self.why)
 
 
 class ConservationBroken(OrchestratorError):

@@ -5,27 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from spec.errors import OrchestratorError
+from spec.errors import PeerLost as PeerLost
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
-
-
-class PeerLost(OrchestratorError):
-    """Raised when a worker or an oracle no longer answers; what it was doing is unknown.
-
-    Args:
-        name: which peer.
-        why: what was seen.
-    """
-
-    exit_code = 3
-
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
-        super().__init__(f"{name} is lost: {why}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the fields when the error crosses a process border."""
-        return type(self), (self.name, self.why)
 
 
 class WorkerPeer(Protocol):

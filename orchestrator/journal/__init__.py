@@ -52,8 +52,9 @@ from __future__ import annotations
 
 from orchestrator.journal.lines import LINE_BYTES_MAX, TERMINAL, Line, LineType
 from orchestrator.journal.reading import LineReader
-from orchestrator.journal.recovery import Cut, JournalHeadless, Recovered, recover
+from orchestrator.journal.recovery import Cut, Recovered, recover
 from orchestrator.journal.writer import Journal
+from spec.errors import JournalHeadless
 
 __all__ = [
     "LINE_BYTES_MAX",

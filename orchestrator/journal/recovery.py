@@ -26,7 +26,7 @@ from orchestrator.journal.lines import (
     tail_of,
 )
 from spec.canonical import Json, JsonObject
-from spec.errors import InputError, JournalDamaged
+from spec.errors import InputError, JournalDamaged, JournalHeadless
 
 _READ_BYTES: Final = 64 << 10  # what fits a core's own cache: larger blocks were slower
 _NAMES: Final = re.compile(rb'"type":"([a-z]+)","at":"[^"]*"(?:,"key":"([^"\\]*(?:\\.[^"\\]*)*)")?[,}]')
@@ -35,25 +35,6 @@ _COMMIT: Final = re.compile(
 )
 _OPENING: Final = frozenset({LineType.HEAD, LineType.RESUME})
 _TYPES: Final = {member.value.encode(): member for member in LineType}
-
-
-class JournalHeadless(InputError):
-    """Raised when a journal has no whole head: its run ended before anything was started, so nothing is lost.
-
-    Args:
-        path: the journal, which may be removed.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(
-            f"{path}: the run ended before its first line was on the disk, so nothing was started; "
-            "remove this file and start the run anew"
-        )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the path when the error crosses a process border."""
-        return type(self), (self.path,)
 
 
 class Cut(NamedTuple):
