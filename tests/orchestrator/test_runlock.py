@@ -150,7 +150,11 @@ def test_a_killed_owner_leaves_no_lock(tmp_path: Path) -> None:
 def test_programs_started_by_the_owner_do_not_hold_the_lock(tmp_path: Path) -> None:
     """A child that outlives the owner's lock does not keep the directory locked."""
     lock = RunLock.acquire(tmp_path)
-    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, close_fds=False) as child:
+    with subprocess.Popen(
+        ["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, close_fds=False
+    ) as child:
+        _say(child, "started\n")
+        assert _hear(child) == "started"
         lock.release()
         RunLock.acquire(tmp_path).release()
         child.communicate()
