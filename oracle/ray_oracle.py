@@ -9,6 +9,7 @@ import anyio
 
 from oracle.hosting import OracleSetup, build_oracle
 from spec.clock import SystemClock
+from spec.memory import rare_collection
 from spec.messages import OracleEvent, OracleOrders
 
 
@@ -33,7 +34,7 @@ class RayOracle:
 
     async def serve(self) -> None:
         """Work until ``stop``."""
-        with self._scope:
+        with self._scope, rare_collection():
             await self._service.serve()
 
     async def stop(self) -> None:

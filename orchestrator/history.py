@@ -86,7 +86,7 @@ class _Replay:
 
     def _count_unreadable(self, line: Line) -> None:
         if line.body().get("cause") == "unreadable":
-            arm = self.ledger.plan.arms[self.ledger.plan.cell(self._ordinal(line.key, line)).arm]
+            arm = self.ledger.plan.arms[self.ledger.plan.arm_of(self._ordinal(line.key, line))]
             self.ledger.unreadable_attempts[arm] += 1
 
     def _ordinal(self, key: str | None, line: Line) -> int:

@@ -93,7 +93,7 @@ class Ledger:
         self.failures.pop(ordinal, None)
 
     def _move(self, ordinal: int, standing: Standing) -> None:
-        counter = self._by_arm[self.plan.cell(ordinal).arm]
+        counter = self._by_arm[self.plan.arm_of(ordinal)]
         counter[Standing(self._standings[ordinal])] -= 1
         counter[standing] += 1
         self._standings[ordinal] = standing

@@ -52,6 +52,10 @@ class Plan:
         task, arm = divmod(rest, len(self.arms))
         return Cell(task, arm, trial)
 
+    def arm_of(self, index: int) -> int:
+        """The place of the arm at an index; cheaper than the whole cell."""
+        return index // self.trials % len(self.arms)
+
     def index(self, task: int, arm: int, trial: int) -> int:
         """The index of a task, arm and trial, each by its place."""
         return (task * len(self.arms) + arm) * self.trials + trial

@@ -35,6 +35,7 @@ from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
 from spec.canonical import Json
 from spec.errors import OrchestratorError, RunIncomplete
+from spec.memory import rare_collection
 
 COMPLETE: Final = 0
 INCOMPLETE: Final = 3
@@ -161,7 +162,7 @@ def _work(session: Session, watcher: Watcher) -> Ended:
     with RunLog(session.run_dir, session.clock) as log:
         told = LoggedWatcher(watcher, log.logger)
         try:
-            with _one_error():
+            with _one_error(), rare_collection():
                 exit_code, lost = anyio.run(_drive, session, told)
         finally:
             session.journal.close()

@@ -14,20 +14,21 @@ Message = TypeVar("Message")
 
 
 class Mailbox(Generic[Message]):
-    """An unordered-size, ordered-content box with one reader.
+    """A box with one reader; what comes out keeps its order.
 
     Its content is bounded by the senders: no trial has more than a few messages on their way at once.
     """
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
-        self._arrived = anyio.Event()
+        self._sleeper: anyio.Event | None = None
         self._closed = False
 
     def put(self, message: Message) -> None:
         """Add a message and wake the reader."""
         self._messages.append(message)
-        self._wake()
+        if self._sleeper is not None:
+            self._wake()
 
     def close(self) -> None:
         """Let the reader take what is left, then nothing more."""
@@ -35,8 +36,9 @@ class Mailbox(Generic[Message]):
         self._wake()
 
     def _wake(self) -> None:
-        if not self._arrived.is_set():
-            self._arrived.set()
+        if self._sleeper is not None:
+            self._sleeper.set()
+            self._sleeper = None
 
     async def take_all(self, coalesce_s: float = 0.0) -> list[Message]:
         """Everything that has arrived, at least one message, or an empty list once closed.
@@ -45,8 +47,8 @@ class Mailbox(Generic[Message]):
             coalesce_s: seconds to wait after the first message for more to join it.
         """
         while not self._messages and not self._closed:
-            self._arrived = anyio.Event()
-            await self._arrived.wait()
+            self._sleeper = anyio.Event()
+            await self._sleeper.wait()
         if coalesce_s and not self._closed:
             await anyio.sleep(coalesce_s)
         taken, self._messages = self._messages, []

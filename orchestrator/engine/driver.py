@@ -42,7 +42,7 @@ from spec.messages import (
     Unread,
     WorkerEvent,
 )
-from spec.trial import Payload, Trial
+from spec.trial import Payload, Trial, trial_key
 
 BACKOFF_FIRST_S: Final = 0.2
 BACKOFF_MAX_S: Final = 30.0
@@ -135,7 +135,7 @@ class Driver:
         self._leases = leases
         self._draining = False
         self._over = anyio.Event()
-        self._last_event = clock.monotonic()
+        self._now = clock.monotonic()
         self._tasks: TaskGroup | None = None
 
     # The run loop
@@ -205,10 +205,10 @@ class Driver:
         seed, params = self._payload(cell.task, cell.trial)
         task_id, arm = self._plan.task_ids[cell.task], self._plan.arms[cell.arm]
         attempt = self.ledger.next_attempt(ordinal)
-        trial = Trial(ordinal, self._plan.key(ordinal), task_id, arm, cell.trial, seed, params, attempt)
+        trial = Trial(ordinal, trial_key(arm, task_id, cell.trial), task_id, arm, cell.trial, seed, params, attempt)
         self.ledger.started(ordinal, attempt)
         oracle = self._oracles[ordinal % len(self._oracles)]
-        self.active[ordinal] = Active(trial, link, oracle, self._clock.monotonic())
+        self.active[ordinal] = Active(trial, link, oracle, self._now)
         link.lease.append(trial)
         self._leased.setdefault((link.peer.name, attempt), []).append(trial.key)
 
@@ -224,9 +224,10 @@ class Driver:
 
     async def _hear_worker(self, link: WorkerLink) -> None:
         async for events in link.peer.events():
+            self._now = self._clock.monotonic()
             for event in events:
                 self._on_worker_event(event)
-            self._heard()
+            self._move_on()
 
     def _on_worker_event(self, event: WorkerEvent) -> None:
         if isinstance(event, Noted):
@@ -265,9 +266,10 @@ class Driver:
 
     async def _hear_oracle(self, link: OracleLink) -> None:
         async for events in link.peer.events():
+            self._now = self._clock.monotonic()
             for event in events:
                 self._on_oracle_event(event)
-            self._heard()
+            self._move_on()
 
     def _on_oracle_event(self, event: OracleEvent) -> None:
         active = self._current(event.ordinal, event.attempt, type(event).__name__)
@@ -375,18 +377,14 @@ class Driver:
         return None
 
     def _enter(self, active: Active, phase: Phase) -> None:
-        active.phase, active.since = phase, self._clock.monotonic()
-
-    def _heard(self) -> None:
-        self._last_event = self._clock.monotonic()
-        self._move_on()
+        active.phase, active.since = phase, self._now
 
     async def _watch_for_stalls(self) -> None:
         """Say what the run waits for when nothing has happened for a while."""
         limit_s = self._rules.stall_report_s
         while limit_s:
             await self._clock.sleep(limit_s)
-            silent_s = self._clock.monotonic() - self._last_event
+            silent_s = self._clock.monotonic() - self._now
             if silent_s >= limit_s and self.active:
                 oldest = min(self.active.values(), key=lambda active: active.since)
                 waited_s = self._clock.monotonic() - oldest.since

@@ -54,7 +54,7 @@ class Leasing:
 
     def again(self, ordinal: int) -> None:
         """A trial whose attempt failed has to be leased once more."""
-        arm = self._plan.cell(ordinal).arm
+        arm = self._plan.arm_of(ordinal)
         self._again[arm].append(ordinal)
         self._unleased[arm] += 1
 

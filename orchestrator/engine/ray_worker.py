@@ -11,6 +11,7 @@ import ray
 from orchestrator.clock import SystemClock
 from orchestrator.engine.hosting import WorkerSetup, build_worker
 from orchestrator.engine.wire import encode_events
+from spec.memory import rare_collection
 from spec.messages import WorkerOrders
 
 SNAPSHOTS = "snapshots"
@@ -36,7 +37,7 @@ class RayWorker:
 
     async def serve(self) -> None:
         """Work until ``stop``."""
-        with self._scope:
+        with self._scope, rare_collection():
             await self._worker.serve()
 
     async def stop(self) -> None:
