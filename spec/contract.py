@@ -158,7 +158,20 @@ def contract_problems(contract: Sequence[Effect], schema: RecordSchema | None = 
         if schema is not None:
             found += _bookkeeping_problems(effect, schema)
         problems += [f"effect {place}: {problem}" for problem in found]
-    return problems
+    return problems + _type_conflicts(contract)
+
+
+def _type_conflicts(contract: Sequence[Effect]) -> list[str]:
+    """A field of a table has one type: the baseline is compared once for all effects."""
+    declared: dict[tuple[str, str], set[FieldType]] = {}
+    for effect in contract:
+        for name, kind in effect.types.items():
+            declared.setdefault((effect.table, name), set()).add(kind)
+    return [
+        f"field {name!r} is declared as {' and as '.join(sorted(kinds))}"
+        for (_, name), kinds in declared.items()
+        if len(kinds) > 1
+    ]
 
 
 def _shape_problems(effect: Effect) -> list[str]:

@@ -96,6 +96,14 @@ class EffectJudge:
             return self._unreadable(str(error))
         return self._conclude(found, diffs)
 
+    def verify(self, params: JsonObject, before: Tables | None, after: Tables) -> Verdict:
+        """The answer of a verifier that a product could offer: the same judging, over what the product itself reads.
+
+        Raises:
+            spec.contract.UnresolvedParam: a parameter has no value.
+        """
+        return verdict_of(self.judge(params, before, after).state)
+
     def _unreadable(self, reason: str) -> Finding:
         return Finding(TrueState.UNREADABLE, reason, None, self._expected_count)
 
@@ -171,8 +179,8 @@ def judge(contract: Sequence[Effect], schema: RecordSchema, before: Tables | Non
 
 
 def verify(contract: Sequence[Effect], schema: RecordSchema, before: Tables | None, after: Tables) -> Verdict:
-    """The answer of a verifier that a product could offer: the same judging, over what the product itself reads."""
-    return verdict_of(judge(contract, schema, before, after).state)
+    """Verify one trial by its resolved contract; ``EffectJudge.verify`` is faster for many trials of a task."""
+    return EffectJudge(contract, schema).verify({}, before, after)
 
 
 def verdict_of(state: TrueState) -> Verdict:

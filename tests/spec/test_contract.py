@@ -194,6 +194,13 @@ class TestProblems:
             "effect 1: field 'id' is the system's own bookkeeping",
         ]
 
+    def test_a_field_has_one_type_in_its_table(self) -> None:
+        """Two effects may not read one field in two ways; in another table it is another field."""
+        one = dataclasses.replace(WRITTEN, types={"amount": FieldType.INT})
+        other = dataclasses.replace(WRITTEN, types={"amount": FieldType.TEXT})
+        assert contract_problems([one, other]) == ["field 'amount' is declared as int and as text"]
+        assert contract_problems([one, dataclasses.replace(other, table="bills")]) == []
+
     def test_all_problems_are_listed_at_once(self) -> None:
         """Nobody has to fix a contract one message at a time."""
         effect = dataclasses.replace(READ_BACK, match={}, expected_count=-1, timeout_s=-1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracle.effect import judge, verify
+from oracle.effect import EffectJudge, judge, verify
 from spec.canonical import Json
 from spec.contract import Contract, Effect, EffectKind
 from spec.reading import Record, RecordSchema, Tables, TrueState, Verdict
@@ -82,6 +82,7 @@ def test_a_product_verifier_confirms_exactly_the_correct_ones(
     """``verify`` is the same judging, answered as a verdict."""
     contract, before, after, state, _ = case
     assert verify(contract, SCHEMA, before, after) is STATES[state]
+    assert EffectJudge(contract, SCHEMA).verify({}, before, after) is STATES[state]
 
 
 def test_a_collateral_row_in_a_second_table_is_a_wrong_write() -> None:
