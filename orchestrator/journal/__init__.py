@@ -41,7 +41,8 @@ is touched. Otherwise the rest was never acknowledged, or its acknowledgement we
 **When the disk refuses** a write or a sync, or takes only a part of a write, the group is cut off again as far as the
 disk lets us, and the journal refuses everything from then on. A sync is never tried twice: the kernel reports a lost
 page once, and a second sync would vouch for bytes that are gone. That is also why the group is cut off: a later session
-must not build on pages that only the cache holds.
+must not build on pages that only the cache holds. Where even the cut is refused, whole lines of that group are kept by
+the next session although nobody acknowledged them.
 
 **Left out on purpose.** No index: offsets come from ``append`` and ``recover``. No compression and no binary framing:
 any JSON Lines tool reads the file. No rotation: one run, one file. No lock: ``orchestrator.runlock`` has it. No check
