@@ -181,7 +181,8 @@ def _check_arms(loaded: LoadedConfig, plugins: Plugins) -> None:
         try:
             instantiate(plugins.arms[arm.name], dict(arm.options))
         except ConfigError as error:
-            errors.append(loaded.error(("arms", arm.name, "options"), error.message, error.hint))
+            place = ("arms", arm.name, error.key.rpartition(".")[2] or "use")
+            errors.append(loaded.error(place, error.message, error.hint))
     if errors:
         raise ConfigErrors(errors)
 

@@ -19,7 +19,7 @@ from orchestrator.config import LoadedConfig
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver, Rules
 from orchestrator.engine.leasing import Leasing
-from orchestrator.engine.peers import OraclePeer, PeerLost, WorkerPeer
+from orchestrator.engine.peers import OraclePeer, WorkerPeer
 from orchestrator.engine.progress import report_progress
 from orchestrator.engine.signals import Signals
 from orchestrator.files import check_room, write_atomically
@@ -34,7 +34,7 @@ from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
 from spec.canonical import Json
-from spec.errors import OrchestratorError, RunIncomplete
+from spec.errors import OrchestratorError, PeerLost, RunIncomplete
 from spec.memory import rare_collection
 
 COMPLETE: Final = 0

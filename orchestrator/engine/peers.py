@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from spec.errors import PeerLost as PeerLost
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
 
 

@@ -20,10 +20,10 @@ import anyio
 
 from oracle.hosting import OracleSetup
 from orchestrator.engine.hosting import WorkerSetup
-from orchestrator.engine.peers import OraclePeer, PeerLost, WorkerPeer
+from orchestrator.engine.peers import OraclePeer, WorkerPeer
 from orchestrator.engine.ray_errors import Place, place_of
 from orchestrator.engine.wire import decode_events
-from spec.errors import InputError, OrchestratorError, RunIncomplete
+from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
 
 COALESCE_S: Final = 0.002

@@ -213,7 +213,7 @@ class Worker:
             slot.place, read_path = self._shelf.put(slot.fixture)
             slot.backend = WatchedBackend(slot.fixture.environment, self._clock)
             goal, deadline_s = task.goal.format_map(trial.params), self._arms[slot.arm].deadline_s
-            slot.told = ArmTask(goal, trial.params, slot.backend.tools, trial.seed, deadline_s)
+            slot.told = ArmTask(goal, dict(trial.params), slot.backend.tools, trial.seed, deadline_s)
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
             self._fail(slot, f"opening a fixture: {describe(error)}")
             return
