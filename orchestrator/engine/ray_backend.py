@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ SNAPSHOT_THREADS: Final = 2
 OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
 STOP_S: Final = 5.0
 TEMP_DIR_CHARS_MAX: Final = 45
+
+_token = ""
 
 Body = Callable[[Sequence[WorkerPeer], Sequence[OraclePeer]], Awaitable[None]]
 
@@ -243,12 +246,8 @@ def _cluster(address: str, notice: Callable[[str], None]) -> Iterator[None]:
 def _own_cluster() -> Iterator[None]:
     """Start Ray on this machine, private to this run, and leave nothing of it."""
     temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=_short_temp_root()))
-    token = temp_dir / "token"
-    token.touch(mode=0o600)
-    token.write_text(secrets.token_hex(32))
     environment = {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN_PATH": str(token),
+        **_token_environment(temp_dir),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DEDUP_LOGS": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -272,6 +271,22 @@ def _own_cluster() -> Iterator[None]:
                 ray.shutdown()
     finally:
         shutil.rmtree(temp_dir, ignore_errors=True)
+
+
+def _token_environment(temp_dir: Path) -> dict[str, str]:
+    """Guard the cluster with a token that only this process and its children can read.
+
+    Ray keeps the token of its import for the whole process, so a second run in a process uses the same one again; where
+    somebody else imported Ray before us, the cluster is left at Ray's own default.
+    """
+    global _token
+    if not _token and "ray" in sys.modules:
+        return {}
+    _token = _token or secrets.token_hex(32)
+    path = temp_dir / "token"
+    path.touch(mode=0o600)
+    path.write_text(_token)
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)}
 
 
 def _short_temp_root() -> str:
