@@ -167,6 +167,13 @@ class TestLicences:
         written: Tables = {"notes": [*after["notes"], row(2, saved_at="2")], "audit": after["audit"]}
         assert judge([WRITTEN], SCHEMA, before, written).state is CORRECT
 
+    def test_bookkeeping_stays_licensed_where_an_effect_speaks_of_it(self) -> None:
+        """Reading a table of the system's own forbids nothing there; the plan refuses such a contract."""
+        contract = (dataclasses.replace(WRITTEN, table="audit"),)
+        before: Tables = {"notes": [], "audit": []}
+        after: Tables = {"notes": [], "audit": [row(1), row(2, who="p2")]}
+        assert judge(contract, SCHEMA, before, after).state is CORRECT
+
     def test_a_record_that_no_longer_matches_was_changed_without_licence(self) -> None:
         """Turning one matching record into something else is not made good by a second one."""
         assert state(WRITTEN, [row(1)], [row(1, who="p2"), row(2)]) is WRONG
