@@ -19,7 +19,7 @@ from orchestrator.report.text import markdown
 def render_markdown(report: Report) -> str:
     """The whole report as Markdown text, ended by a line break."""
     about = markdown(about_line(report))
-    lines = [f"# {markdown(title_of(report))}", "", f"Kind {markdown(report.summary['kind'])}. {about}.", ""]
+    lines = [f"# {markdown(title_of(report))}", "", f"Kind {markdown(report.summary['kind'])}; {about}.", ""]
     lines += [markdown(conservation_sentence(report)) + ".", ""]
     for sentence in isolation_sentences(report):
         lines += [markdown(sentence), ""]

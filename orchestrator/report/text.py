@@ -16,7 +16,7 @@ TEXT_CHARS_MAX: Final = 600
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _MARKDOWN: Final = re.compile(r"[\\`*\[\]<>|&~#!@{}]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 _AUTOLINK: Final = re.compile(r":(?=//)|(?<=[Ww]{3})\.")
-_LINE_START: Final = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+_LINE_START: Final = re.compile(r"^(\s*)([-+](?=[-+\s]|$)|=|\d+(?=[.)](?:\s|$)))")
 
 
 def visible(text: str) -> str:

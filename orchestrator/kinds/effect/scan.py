@@ -32,11 +32,11 @@ CREATE TEMP TABLE episodes AS
 SELECT arm::arm_name AS arm, task_id::task_name AS task, trial, outcome::outcome_name AS outcome,
        swer_variant::variant_name AS variant, agent.reported_success AS reported,
        cost_usd::DECIMAL(38, 12) AS cost_usd, latency_s::DECIMAL(38, 9) AS latency_s,
-       coalesce(len(env_fingerprint.usage_unknown), 0) > 0 AS usage_unknown
+       coalesce(json_array_length(env_fingerprint.usage_unknown), 0) > 0 AS usage_unknown
 FROM read_json(?, format = 'newline_delimited', compression = 'none', columns = {
     arm: 'VARCHAR', task_id: 'VARCHAR', trial: 'UBIGINT', outcome: 'VARCHAR', swer_variant: 'VARCHAR',
     agent: 'STRUCT(reported_success BOOLEAN)', cost_usd: 'DOUBLE', latency_s: 'DOUBLE',
-    env_fingerprint: 'STRUCT(usage_unknown VARCHAR[])'})
+    env_fingerprint: 'STRUCT(usage_unknown JSON)'})
 """
 
 _GROUPS: Final = """

@@ -42,6 +42,10 @@ def test_a_long_text_is_cut() -> None:
 @example("1. item")
 @example("- item")
 @example("===")
+@example("---")
+@example("- - -")
+@example("+")
+@example("12)")
 @example("\\*not bold\\*")
 def test_no_text_is_markup(text: str) -> None:
     """Rendered as Markdown, a text gives one paragraph that says just what the text says."""
@@ -73,6 +77,11 @@ def test_a_name_with_underscores_stays_readable() -> None:
     """An underscore within a word is no markup and stays as it is."""
     assert markdown("screen_only") == "screen_only"
     assert markdown("_em_") == "\\_em\\_"
+
+
+def test_a_number_stays_readable() -> None:
+    """A number at the start of a cell is no list and stays as it is."""
+    assert [markdown(text) for text in ("0.5556", "-0.1", "+3")] == ["0.5556", "-0.1", "+3"]
 
 
 def test_a_cell_cannot_end_its_column() -> None:
