@@ -37,7 +37,9 @@ test: $(VENV)/project.stamp ## lint, types, import rules, tests
 	$(BIN)/pytest
 
 bench: $(VENV)/project.stamp ## measure speed and memory on this machine
-	@for script in benchmarks/bench_*.py; do $(BIN)/python "$$script"; done
+	@for script in $$(grep -l '^if __name__' benchmarks/*.py); do \
+	    $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \
+	done
 
 lock: $(VENV)/project.stamp ## write requirements.lock anew from pyproject.toml
 	$(PIP_INSTALL) uv==$(UV_VERSION)
