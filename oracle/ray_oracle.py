@@ -27,6 +27,7 @@ class RayOracle:
         self._coalesce_s = coalesce_s
         self._service = build_oracle(setup, self._fetch, SystemClock())
         self._scope = anyio.CancelScope()
+        self._ended = anyio.Event()
 
     async def _fetch(self, worker: str, places: Sequence[int]) -> bytes:
         answer: bytes = await self._workers[worker].snapshot.remote(list(places))
@@ -36,10 +37,12 @@ class RayOracle:
         """Work until ``stop``."""
         with self._scope, rare_collection():
             await self._service.serve()
+        self._ended.set()
 
     async def stop(self) -> None:
         """End ``serve``; the channels are closed before it returns."""
         self._scope.cancel()
+        await self._ended.wait()
 
     async def post(self, orders: OracleOrders) -> None:
         """Take orders."""

@@ -31,7 +31,7 @@ COALESCE_S: Final = 0.002
 CALLS_AT_ONCE: Final = 16
 SNAPSHOT_THREADS: Final = 2
 OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
-STOP_S: Final = 5.0
+STOP_S: Final = 2.0
 TEMP_DIR_CHARS_MAX: Final = 45
 
 _token = ""

@@ -30,6 +30,7 @@ class RayWorker:
         self._worker = build_worker(setup, SystemClock())
         self._coalesce_s = coalesce_s
         self._scope = anyio.CancelScope()
+        self._ended = anyio.Event()
 
     async def pid(self) -> int:
         """The process that hosts the worker."""
@@ -39,10 +40,12 @@ class RayWorker:
         """Work until ``stop``."""
         with self._scope, rare_collection():
             await self._worker.serve()
+        self._ended.set()
 
     async def stop(self) -> None:
         """End ``serve``; the fixtures are closed before it returns."""
         self._scope.cancel()
+        await self._ended.wait()
 
     async def post(self, orders: WorkerOrders) -> None:
         """Take orders."""

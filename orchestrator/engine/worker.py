@@ -81,7 +81,7 @@ class _Answer(NamedTuple):
 class _Slot:
     """One trial in this worker."""
 
-    __slots__ = ("arm", "backend", "due", "fixture", "place", "started", "started_at", "told", "trial")
+    __slots__ = ("arm", "backend", "closed", "due", "fixture", "place", "started", "started_at", "told", "trial")
 
     told: ArmTask
 
@@ -90,6 +90,7 @@ class _Slot:
         self.arm = trial.arm
         self.fixture: Fixture | None = None
         self.backend: WatchedBackend | None = None
+        self.closed = False
         self.place = -1
         self.due = 0.0
         self.started = 0.0
@@ -217,6 +218,10 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
             self._fail(slot, f"opening a fixture: {describe(error)}")
             return
+        if slot.closed:  # the driver let go of the trial while its fixture was still opening
+            self._to_close.append(slot)
+            self._closers.wake()
+            return
         self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
 
     def _open_expired(self, slot: _Slot) -> None:
@@ -310,6 +315,7 @@ class Worker:
         return slot
 
     async def _close(self, slot: _Slot) -> None:
+        slot.closed = True
         if slot.fixture is None:
             return
         self._shelf.drop(slot.place)
