@@ -230,6 +230,24 @@ def test_a_commit_that_lost_the_line_break_before_it_still_vouches(path: Path, f
     assert info.value.offset_bytes == _starts(finished)[-3]
 
 
+def test_a_commit_vouches_only_for_what_stands_before_its_offset(path: Path, finished: bytes) -> None:
+    """A line repeated just before the last commit is cut with it: that commit vouched for everything in front."""
+    lines = _split(finished)
+    path.write_bytes(b"".join([*lines[:-1], *lines[-2:]]))
+    recovered, read = _read(path)
+    assert [line.data for line in read] == lines[:-1]
+    assert recovered.cut == Cut(_starts(finished)[-2], len(lines[-2]) + len(lines[-1]), "the line's number is not 18")
+
+
+def test_a_damaged_commit_vouches_for_nothing(path: Path, finished: bytes) -> None:
+    """A commit whose offset was damaged does not make damage of what is only a torn end."""
+    place = finished.rindex(b'"offset":') + len(b'"offset":')
+    path.write_bytes(finished[:place] + b"9" + finished[place + 1 :])
+    recovered, _ = _read(path)
+    assert recovered.size_bytes == _starts(finished)[-2]
+    assert recovered.cut is not None
+
+
 def test_garbage_behind_the_end_is_cut(path: Path, finished: bytes) -> None:
     """Zeros, noise and line breaks behind the last line are cut, however long."""
     for rest in (b"\0" * 5000, b"\n", b"\n\n\n", bytes(range(256)) * 900, finished[:50]):

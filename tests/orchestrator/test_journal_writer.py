@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from orchestrator.clock import SystemClock
@@ -276,6 +277,26 @@ def test_a_commit_cancelled_before_it_began_loses_nothing(path: Path) -> None:
     assert _keys(path) == ["k0", "k1"]
 
 
+@pytest.mark.parametrize("steps", range(5))
+def test_a_commit_cancelled_on_its_way_loses_nothing(path: Path, steps: int) -> None:
+    """Cancelled at any turn of the loop, also between gathering a group and handing it to a thread, it is whole."""
+
+    async def run() -> None:
+        journal = _create(path, WatchedFiles())
+        journal.append(LineType.NOTE, "k0")
+        async with anyio.create_task_group() as group:
+            group.start_soon(journal.commit)
+            for _ in range(steps):
+                await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+        journal.append(LineType.NOTE, "k1")
+        await journal.commit()
+        journal.close()
+
+    anyio.run(run)
+    assert _keys(path) == ["k0", "k1"]
+
+
 class Told(NamedTuple):
     """What a session's caller was told.
 
@@ -419,7 +440,7 @@ def test_a_full_device_is_an_unwritable_journal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["create", "write", "short write", "fsync", "fsync_dir"])
 def test_a_refused_start_is_said_and_leaves_nothing(path: Path, name: str) -> None:
-    """Whatever the disk refuses at the start, the message names the path, and no file stands in a second start's way."""
+    """Whatever the disk refuses at the start, the message names the path, and nothing is in a second start's way."""
     with pytest.raises(JournalUnwritable, match=rf"{path}: cannot be written"):
         _create(path, WatchedFiles(name, 1))
     assert not path.exists()
