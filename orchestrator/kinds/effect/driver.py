@@ -14,7 +14,7 @@ from orchestrator.kinds.effect.scan import scan_episodes
 from orchestrator.kinds.effect.sections import effect_sections
 from orchestrator.kinds.effect.summary import summarise_effect
 from orchestrator.kinds.effect.tasks import task_problems
-from orchestrator.metrics.paired import TRIALS_FOR_COMPARISON
+from orchestrator.metrics import TRIALS_FOR_COMPARISON
 from providers.base import Provider
 from spec.canonical import Json, JsonObject
 from spec.outcome import Outcome

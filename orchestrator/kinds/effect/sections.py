@@ -40,7 +40,7 @@ def effect_sections(summary: Summary, episodes: Path) -> list[Section]:
     ]
 
 
-def rate_text(rate: Mapping[str, Any]) -> str:
+def _rate_text(rate: Mapping[str, Any]) -> str:
     """``50/90 = 0.5556 (0.4527 to 0.6538)``, the interval being the 95 % Wilson interval."""
     counts = f"{rate['numerator']}/{rate['denominator']}"
     if rate["rate"] is None:
@@ -65,10 +65,10 @@ def _headline(arms: ArmSummaries) -> Section:
     rows = [
         (
             name,
-            rate_text(arm["swer"]),
-            rate_text(arm["over_halt"]),
-            rate_text(arm["task_success"]),
-            rate_text(arm["screen_success"]),
+            _rate_text(arm["swer"]),
+            _rate_text(arm["over_halt"]),
+            _rate_text(arm["task_success"]),
+            _rate_text(arm["screen_success"]),
             _interval_text(arm["success_effect_gap"], arm["success_effect_gap_ci"]),
         )
         for name, arm in arms.items()
@@ -92,10 +92,10 @@ def _cells(arms: ArmSummaries) -> Section:
             cell["category"],
             cell["substrate"],
             f"{cell['n_episodes']}/{cell['n_planned']}",
-            rate_text(cell["swer"]),
-            rate_text(cell["over_halt"]),
-            rate_text(cell["task_success"]),
-            rate_text(cell["screen_success"]),
+            _rate_text(cell["swer"]),
+            _rate_text(cell["over_halt"]),
+            _rate_text(cell["task_success"]),
+            _rate_text(cell["screen_success"]),
         )
         for name, arm in arms.items()
         for cell in arm["cells"]

@@ -13,8 +13,16 @@ from typing import Any
 
 from orchestrator.kinds.base import Counts
 from orchestrator.kinds.effect.scan import Group, Pairs
-from orchestrator.metrics import PairedTask, TaskTally, compare_pairs, gap_interval, holm, pass_hat_k, rate
-from orchestrator.metrics.paired import why_not_compared
+from orchestrator.metrics import (
+    PairedTask,
+    TaskTally,
+    compare_pairs,
+    gap_interval,
+    holm,
+    pass_hat_k,
+    rate,
+    why_not_compared,
+)
 from spec.outcome import Outcome, SwerVariant
 from spec.task import Task
 
