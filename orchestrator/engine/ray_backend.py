@@ -23,6 +23,7 @@ from oracle.hosting import OracleSetup
 from orchestrator.engine.hosting import WorkerSetup
 from orchestrator.engine.peers import OraclePeer, WorkerPeer
 from orchestrator.engine.ray_errors import Place, place_of
+from orchestrator.engine.reaper import reaping
 from orchestrator.engine.wire import decode_events
 from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
@@ -253,7 +254,7 @@ def _own_cluster() -> Iterator[None]:
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }
     try:
-        with _environment(environment):
+        with reaping(temp_dir), _environment(environment):
             import ray
 
             ray.init(
