@@ -27,6 +27,7 @@ import orjson
 
 from orchestrator.files import OS_FILES, FileSystem, write_atomically
 from orchestrator.kinds.base import Counts, DriverSide
+from orchestrator.ledger import conservation
 from orchestrator.plan import Plan
 from orchestrator.report import Report, render_html, render_markdown
 from spec.canonical import JsonObject, canonical_json
@@ -160,7 +161,7 @@ def conservation_line(counts: Mapping[str, Counts]) -> dict[str, int]:
         total = sum(getattr(of_arm, part) for part in _PARTS)
         if total != of_arm.planned:
             raise ConservationBroken(f"{arm}: {of_arm.planned} trials were planned and {total} are accounted for")
-    return {part: sum(getattr(of_arm, part) for of_arm in counts.values()) for part in ("planned", *_PARTS)}
+    return conservation(counts)
 
 
 def write_reports(

@@ -7,7 +7,6 @@ row's label is derived again from its report, its reading and its task, where th
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
@@ -17,15 +16,14 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
+from orchestrator.history import JOURNAL_NAME
 from orchestrator.journal import TERMINAL, Line, LineReader, LineType, recover
 from orchestrator.kinds.base import Counts, DriverSide
+from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
 from orchestrator.results import EPISODES, SUMMARY, ResultsDigest, build_summary, read_summary
 from spec.errors import ConservationBroken, InputError
 
-JOURNAL: Final = "journal.jsonl"
-
-_NO_LINE: Final = -1
 _TOLERANCE: Final = 1e-12
 """Relative difference of two numbers that another version of a library may make."""
 
@@ -92,93 +90,60 @@ def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int)
     """
     summary = read_summary(run_dir)
     standing = _Standing(plan)
-    recover(run_dir / JOURNAL, standing.take)
+    recover(run_dir / JOURNAL_NAME, standing.take)
     rows, digest = 0, ResultsDigest()
     if standing.difference is not None:
         return Verification(standing.difference, rows, 0)
-    with closing(_differences(run_dir, driver_side, plan, standing, digest)) as differences:
+    with closing(_differences(run_dir, driver_side, standing.ledger, digest)) as differences:
         for difference in differences:
             rows += 1
             if difference is not None:
                 return Verification(difference, rows, 0)
     figures = Counter[str]()
-    difference = _summary_difference(run_dir, summary, driver_side, standing.counts(), seed, digest.value(), figures)
+    difference = _summary_difference(
+        run_dir, summary, driver_side, standing.ledger.counts(), seed, digest.value(), figures
+    )
     return Verification(difference, rows, figures["compared"])
 
 
 class _Standing:
-    """Where each trial's terminal line stands, from one pass over the journal."""
+    """Where each trial's terminal line stands, from one pass over the journal; what contradicts the plan is kept.
+
+    A resume refuses such a journal; a verification has to say what is wrong with it.
+    """
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._offsets = array("q", [_NO_LINE]) * len(plan)
-        self._ends = [Counter[LineType]() for _ in plan.arms]
-        self._types = bytearray(len(plan))
-        self._unreadable = Counter[str]()
+        self.ledger = Ledger(plan)
         self.difference: Difference | None = None
 
     def take(self, line: Line) -> None:
         """Note one line."""
         if line.type not in TERMINAL and line.type not in (LineType.REOPENED, LineType.FAILED):
             return
-        ordinal = self._plan.find(line.key or "")
+        ordinal = self.ledger.plan.find(line.key or "")
         if ordinal is None:
             self._differ(line, "a trial of the plan", line.key)
             return
-        arm = self._plan.cell(ordinal).arm
         if line.type in (LineType.FAILED, LineType.UNREADABLE) and line.fields().get("cause") == "unreadable":
-            self._unreadable[self._plan.arms[arm]] += 1
+            self.ledger.unreadable_attempts[self.ledger.plan.arms[self.ledger.plan.cell(ordinal).arm]] += 1
         if line.type is LineType.REOPENED:
-            self._settle(ordinal, arm, None, _NO_LINE)
+            self.ledger.reopened(ordinal)
+        elif line.type in TERMINAL and not self.ledger.is_owed(ordinal):
+            self._differ(line, "one terminal line a trial", f"a second one of {line.key}")
         elif line.type in TERMINAL:
-            if self._types[ordinal]:
-                self._differ(line, "one terminal line a trial", f"a second one of {line.key}")
-            self._settle(ordinal, arm, line.type, line.offset_bytes)
-
-    def _settle(self, ordinal: int, arm: int, ended: LineType | None, offset_bytes: int) -> None:
-        before = self._types[ordinal]
-        if before:
-            self._ends[arm][_ENDS[before - 1]] -= 1
-        if ended is not None:
-            self._ends[arm][ended] += 1
-        self._types[ordinal] = 0 if ended is None else _ENDS.index(ended) + 1
-        self._offsets[ordinal] = offset_bytes
+            self.ledger.ended(ordinal, Standing[line.type.name], line.offset_bytes)
 
     def _differ(self, line: Line, expected: str, found: str | None) -> None:
         if self.difference is None:
-            self.difference = Difference(f"{JOURNAL}: line {line.seq + 1}", expected, found)
-
-    def offset_bytes(self, ordinal: int) -> int | None:
-        """Where a trial's terminal line begins, or None while it is owed."""
-        offset = self._offsets[ordinal]
-        return None if offset == _NO_LINE else offset
-
-    def counts(self) -> dict[str, Counts]:
-        """How the trials of each arm ended."""
-        planned = len(self._plan.task_ids) * self._plan.trials
-        return {
-            arm: Counts(
-                planned=planned,
-                scored=ends[LineType.SCORED],
-                unreadable=ends[LineType.UNREADABLE],
-                infrastructure=ends[LineType.INFRASTRUCTURE],
-                cancelled=ends[LineType.CANCELLED],
-                owed=planned - ends.total(),
-                unreadable_attempts=self._unreadable[arm],
-            )
-            for arm, ends in zip(self._plan.arms, self._ends, strict=True)
-        }
-
-
-_ENDS: Final = (LineType.SCORED, LineType.UNREADABLE, LineType.INFRASTRUCTURE, LineType.CANCELLED)
+            self.difference = Difference(f"{JOURNAL_NAME}: line {line.seq + 1}", expected, found)
 
 
 def _differences(
-    run_dir: Path, driver_side: DriverSide, plan: Plan, standing: _Standing, digest: ResultsDigest
+    run_dir: Path, driver_side: DriverSide, ledger: Ledger, digest: ResultsDigest
 ) -> Generator[Difference | None, None, None]:
     """One answer a row of ``episodes.jsonl``, in plan order; feeds the digest on the way."""
     check = driver_side.check_row if isinstance(driver_side, ChecksRows) else None
-    rows = _journal_rows(run_dir / JOURNAL, driver_side, plan, standing, digest)
+    rows = _journal_rows(run_dir / JOURNAL_NAME, driver_side, ledger, digest)
     try:
         with (run_dir / EPISODES).open("rb") as lines:
             for number, (expected, line) in enumerate(zip_longest(rows, lines), 1):
@@ -188,18 +153,18 @@ def _differences(
 
 
 def _journal_rows(
-    journal: Path, driver_side: DriverSide, plan: Plan, standing: _Standing, digest: ResultsDigest
+    journal: Path, driver_side: DriverSide, ledger: Ledger, digest: ResultsDigest
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Key and row of each scored trial, in plan order."""
     with LineReader(journal) as reader:
-        for ordinal in range(len(plan)):
-            offset = standing.offset_bytes(ordinal)
+        for ordinal in range(len(ledger.plan)):
+            offset = ledger.offset_bytes(ordinal)
             if offset is None:
                 continue
             fields = orjson.loads(reader.read(offset))
             if fields["type"] == LineType.SCORED:
                 digest.add(driver_side.digest_entry(fields["row"]))
-                yield plan.key(ordinal), fields["row"]
+                yield ledger.plan.key(ordinal), fields["row"]
             else:
                 digest.add({"episode_id": fields["key"], "type": fields["type"]})
 
