@@ -7,6 +7,7 @@ from typing import Final
 
 from orchestrator.clock import Clock
 from orchestrator.config import RunConfig
+from orchestrator.files import DIRECTORY_MODE
 from orchestrator.history import JOURNAL_NAME
 from orchestrator.runlock import LOCK_NAME, RunLock
 from spec.errors import InputError, RunLocked
@@ -42,8 +43,7 @@ def given_run_dir(directory: Path) -> RunLock:
         RunLocked: a live process holds it.
         InputError: it holds a run, or anything else.
     """
-    existed = directory.exists()
-    if existed and not directory.is_dir():
+    if directory.exists() and not directory.is_dir():
         raise InputError(f"--run-dir: {directory} is no directory")
     lock = RunLock.acquire(directory.absolute(), create=True)
     names = {entry.name for entry in directory.iterdir()} - {LOCK_NAME}
@@ -53,4 +53,5 @@ def given_run_dir(directory: Path) -> RunLock:
     if names:
         lock.discard()
         raise InputError(f"--run-dir: {directory} is not empty ({min(names)}); name a new directory")
+    lock.directory.chmod(DIRECTORY_MODE)
     return lock
