@@ -20,14 +20,11 @@ def share(total: int, demands: Sequence[int]) -> list[int]:
         One number a demand; their sum is min(total, sum of demands).
     """
     given = [0] * len(demands)
-    hungry = [place for place, demand in enumerate(demands) if demand > 0]
-    while hungry and total > 0:
-        portion, rest = divmod(total, len(hungry))
-        for turn, place in enumerate(hungry):
-            extra = min(portion + (turn < rest), demands[place] - given[place])
-            given[place] += extra
-            total -= extra
-        hungry = [place for place in hungry if given[place] < demands[place]]
+    modest_first = sorted(range(len(demands)), key=lambda place: demands[place])
+    for served, place in enumerate(modest_first):
+        even_part = -(-total // (len(demands) - served))
+        given[place] = min(demands[place], even_part)
+        total -= given[place]
     return given
 
 

@@ -14,6 +14,17 @@ from spec.report import ArmFault
 _TYPES: Final[tuple[type[WorkerEvent], ...]] = (Opened, Finished, Failed, Returned, Noted)
 _TAGS: Final = {kind: tag for tag, kind in enumerate(_TYPES)}
 
+_SHAPES: Final[dict[type[WorkerEvent], frozenset[tuple[type, ...]]]] = {
+    Opened: frozenset({(int, int, list)}),
+    Finished: frozenset(
+        (int, int, dict, fault, str, str, str, number) for fault in (str, type(None)) for number in (int, float)
+    ),
+    Failed: frozenset({(int, int, str, str)}),
+    Returned: frozenset({(int, int)}),
+    Noted: frozenset({(str,)}),
+}
+"""Which JSON types the fields of an event may have."""
+
 
 def encode_events(events: Iterable[WorkerEvent]) -> bytes:
     """Events as one JSON array."""
@@ -33,17 +44,24 @@ def decode_events(data: bytes) -> list[WorkerEvent]:
         ValueError: the bytes are not what a worker writes.
     """
     try:
-        return [_event(fields) for fields in orjson.loads(data)]
+        batch = orjson.loads(data)
+        if type(batch) is not list:
+            raise TypeError(f"a {type(batch).__name__} is no list of events")
+        return [_event(fields) for fields in batch]
     except (TypeError, KeyError, IndexError) as error:
         raise ValueError(f"a worker's message has the wrong shape: {error}") from error
 
 
 def _event(message: list[Any]) -> WorkerEvent:
     tag, *fields = message
+    if type(tag) is not int or tag < 0:
+        raise TypeError(f"{tag!r} is no kind of event")
     kind = _TYPES[tag]
+    if tuple(map(type, fields)) not in _SHAPES[kind]:
+        raise TypeError(f"these are not the fields of {kind.__name__}")
     if kind is Opened:
         ordinal, attempt, path = fields
-        return Opened(ordinal, attempt, ReadPath(*path))
+        return Opened(ordinal, attempt, _read_path(path))
     if kind is Finished:
         ordinal, attempt, report, fault, *rest = fields
         return Finished(ordinal, attempt, report, None if fault is None else ArmFault(fault), *rest)
@@ -51,3 +69,9 @@ def _event(message: list[Any]) -> WorkerEvent:
         ordinal, attempt, cause, detail = fields
         return Failed(ordinal, attempt, Cause(cause), detail)
     return Returned(*fields) if kind is Returned else Noted(*fields)
+
+
+def _read_path(fields: list[Any]) -> ReadPath:
+    if tuple(map(type, fields)) != (str, bool, dict):
+        raise TypeError("these are not the fields of a ReadPath")
+    return ReadPath(*fields)
