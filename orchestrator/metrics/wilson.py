@@ -8,11 +8,11 @@ z the normal quantile of the confidence, n trials and k successes, the ends are 
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import Final, NamedTuple
 
 CONFIDENCE: Final = 0.95
-_Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+Z: Final = 1.959963984540054
+"""The normal quantile of 0.5 + CONFIDENCE / 2; written out, since libraries differ in its last digit."""
 
 
 class Interval(NamedTuple):
@@ -30,13 +30,11 @@ def wilson(successes: int, trials: int) -> Interval:
     """
     if trials <= 0 or not 0 <= successes <= trials:
         raise ValueError(f"no interval for {successes} of {trials}")
-    # The upper end mirrors the lower one of the failures, so that neither loses digits to cancellation.
-    return Interval(_lower(successes, trials), 1.0 - _lower(trials - successes, trials))
-
-
-def _lower(successes: int, trials: int) -> float:
-    """The lower root, as product of the roots by upper root: no difference of near equals."""
-    square = _Z * _Z
-    spread = _Z * math.sqrt(square + 4 * successes * (trials - successes) / trials)
-    root = 2 * (successes * successes / trials) / (2 * successes + square + spread)
-    return min(1.0, root)
+    share, square = successes / trials, Z * Z
+    scale = 1 + square / trials
+    centre = (share + square / (2 * trials)) / scale
+    spread = Z * math.sqrt(share * (1 - share) / trials + square / (4 * trials * trials)) / scale
+    return Interval(
+        0.0 if successes == 0 else max(0.0, centre - spread),
+        1.0 if successes == trials else min(1.0, centre + spread),
+    )
