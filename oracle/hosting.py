@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from oracle.base import Channel, OracleSide
@@ -26,11 +30,14 @@ class OracleSetup(NamedTuple):
         side: ``"module:attribute"`` of the kind's oracle side.
         fields: what that is built with: gold, contracts, schemas.
         policy: how often and how long an unreadable record is read again.
+        folder: the first place to look for the side's module, for a kind that a user brings; None for ours, which
+            come from what is installed and nowhere else.
     """
 
     side: str
     fields: Mapping[str, Any]
     policy: RetryPolicy
+    folder: Path | None = None
 
 
 def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleService:
@@ -42,7 +49,7 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
         time: where time comes from.
     """
     module, _, attribute = setup.side.partition(":")
-    side: OracleSide = getattr(importlib.import_module(module), attribute)(**setup.fields)
+    side: OracleSide = getattr(_import(module, setup.folder), attribute)(**setup.fields)
 
     def open_channel(name: str) -> Channel | None:
         if name == ChannelName.SNAPSHOT:
@@ -53,3 +60,24 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
         return None
 
     return OracleService(side=side, channels=open_channel, policy=setup.policy, time=time)
+
+
+def _import(module: str, folder: Path | None) -> ModuleType:
+    with _first_on_path(folder):
+        return importlib.import_module(module)
+
+
+@contextmanager
+def _first_on_path(folder: Path | None) -> Iterator[None]:
+    """Look into ``folder`` before anywhere else; afterwards the path is as it was."""
+    if folder is None:
+        yield
+        return
+    entry = str(folder)
+    sys.path.insert(0, entry)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(entry)

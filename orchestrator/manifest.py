@@ -55,7 +55,7 @@ def _version(name: str) -> str | None:
 
 def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, Any]:
     """The manifest of a run that begins."""
-    seeds = sorted({prepared.payload(0, trial).seed for trial in _sample(prepared.plan.trials)})
+    seeds = sorted(seed for trial in _sample(prepared.plan.trials) if (seed := _seed(prepared, trial)) is not None)
     return {
         "format": FORMAT,
         "run_id": run_id,
@@ -64,9 +64,9 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
         "plan_digest": prepared.plan_digest,
         **prepared.info(),
         "parts": prepared.parts,
-        "pack_manifest": prepared.provider.manifest(),
+        "pack_manifest": prepared.pack_manifest,
         "run_seed": prepared.config.run.seed,
-        "seeds": {"first": seeds[0], "last": seeds[-1]},
+        "seeds": {"first": seeds[0], "last": seeds[-1]} if seeds else None,
         "config_folder": str(prepared.loaded.folder),
         "git_commit": git_commit(prepared.loaded.folder),
         "platform": platform.platform(),
@@ -75,6 +75,14 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
         "ended_at": None,
         "sessions": 1,
     }
+
+
+def _seed(prepared: Prepared, trial: int) -> int | None:
+    """The seed of a trial, or None where the provider cannot say; such a trial is told of when its turn comes."""
+    try:
+        return prepared.payload(0, trial).seed
+    except Exception:  # noqa: BLE001 - a provider may raise anything, and no figure depends on this file
+        return None
 
 
 def _sample(trials: int) -> Iterable[int]:

@@ -16,8 +16,8 @@ from orchestrator.kinds.base import DriverSide, Kind
 from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
 from providers.base import Provider
-from spec.canonical import Json, JsonObject, content_digest
-from spec.errors import ConfigError, ConfigErrors
+from spec.canonical import Json, JsonObject, canonical_json, content_digest
+from spec.errors import ConfigError, ConfigErrors, ProviderFault
 from spec.trial import Payload
 
 ISOLATION: Final = "in-process"
@@ -38,6 +38,7 @@ class Prepared:
         side: the kind's driver side.
         plan: the trials.
         parts: content digests: tasks, arms, provider.
+        pack_manifest: the provider's public manifest.
     """
 
     loaded: LoadedConfig
@@ -47,6 +48,7 @@ class Prepared:
     side: DriverSide
     plan: Plan
     parts: Mapping[str, Any]
+    pack_manifest: JsonObject
 
     @property
     def config(self) -> RunConfig:
@@ -65,8 +67,13 @@ class Prepared:
         return content_digest(list(self.parts["tasks"].items()))
 
     def payload(self, task: int, trial: int) -> Payload:
-        """A trial's seed and parameters, by the task's place."""
-        return self.provider.payload(self.tasks[task], trial, self.config.run.seed)
+        """A trial's seed and parameters, by the task's place.
+
+        Raises:
+            ProviderFault: what the provider gave is no payload; every problem is named. Whatever else it raises
+                passes through.
+        """
+        return _checked_payload(self.provider.payload(self.tasks[task], trial, self.config.run.seed))
 
     def trial_digest(self, ordinal: int, seed: int) -> str:
         """The content of one trial; resume compares it."""
@@ -93,6 +100,26 @@ class Prepared:
         }
 
 
+def _checked_payload(payload: Payload) -> Payload:
+    """A payload that the journal and a worker can take as it is."""
+    found: object = payload
+    if not isinstance(found, Payload):
+        raise ProviderFault(f"a payload must be a spec.trial.Payload, not a {type(found).__name__}")
+    problems: list[str] = []
+    if type(payload.seed) is not int or not -(2**63) <= payload.seed < 2**63:
+        problems.append(f"its seed must be a whole number of 64 bits, not {payload.seed!r}")
+    if not isinstance(payload.params, dict):
+        problems.append(f"its params must be a dict, not a {type(payload.params).__name__}")
+    else:
+        try:
+            canonical_json(payload.params)
+        except TypeError as error:
+            problems.append(f"its params are no plain JSON: {error}")
+    if problems:
+        raise ProviderFault(f"a payload cannot be used: {'; '.join(problems)}")
+    return payload
+
+
 def prepare(loaded: LoadedConfig) -> Prepared:
     """Find, make and check everything that a configuration names.
 
@@ -110,7 +137,7 @@ def prepare(loaded: LoadedConfig) -> Prepared:
     _check_arms(chosen.loaded, plugins)
     plan = Plan(chosen.task_ids, [arm.name for arm in chosen.loaded.config.arms], chosen.loaded.config.run.trials)
     parts = _digests(chosen.loaded.config, plugins, provider, side)
-    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts)
+    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts, _manifest(loaded, provider))
 
 
 def make_provider(loaded: LoadedConfig, factory: Callable[..., Any]) -> Provider:
@@ -145,6 +172,17 @@ def _asked(loaded: LoadedConfig, what: str, ask: Callable[[], Sequence[Any]]) ->
         raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
 
 
+def _manifest(loaded: LoadedConfig, provider: Provider) -> JsonObject:
+    """The provider's manifest, if it can stand in a file."""
+    try:
+        manifest = provider.manifest()
+        canonical_json(manifest)
+    except Exception as error:
+        message = f"the provider's manifest cannot be had: {type(error).__name__}: {error}"
+        raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
+    return manifest
+
+
 def _unique_ids(loaded: LoadedConfig, tasks: Sequence[Any]) -> list[str]:
     ids = [getattr(task, "task_id", None) for task in tasks]
     strange = [f"{name!r}" for name in ids if not isinstance(name, str) or not name or not name.isprintable()]
@@ -156,8 +194,14 @@ def _unique_ids(loaded: LoadedConfig, tasks: Sequence[Any]) -> list[str]:
 
 
 def _driver_side(kind: Kind, provider: Provider, tasks: Sequence[Any], loaded: LoadedConfig) -> DriverSide:
-    factory: Any = import_reference(kind.driver, loaded.folder)
-    side: DriverSide = factory(provider, tasks)
+    try:
+        factory: Any = import_reference(kind.driver, loaded.folder)
+        side: DriverSide = factory(provider, tasks)
+    except ConfigError as error:
+        raise ConfigErrors([loaded.error(("run", "kind"), error.message, error.hint)]) from error
+    except Exception as error:
+        message = f"kind {kind.name} cannot work with this provider: {type(error).__name__}: {error}"
+        raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
     return side
 
 
@@ -166,7 +210,7 @@ def _check_tasks(loaded: LoadedConfig, provider: Provider, tasks: Sequence[Any],
     problems: list[str] = []
     for task in tasks:
         try:
-            payload = provider.payload(task, 0, loaded.config.run.seed)
+            payload = _checked_payload(provider.payload(task, 0, loaded.config.run.seed))
         except Exception as error:  # noqa: BLE001 - told as the provider's problem, with its task
             problems.append(f"{task.task_id}: no payload: {type(error).__name__}: {error}")
             continue

@@ -14,6 +14,7 @@ from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
 from orchestrator.engine.inline import host_inline
 from orchestrator.engine.peers import OraclePeer, WorkerPeer
 from orchestrator.engine.worker import WorkerLimits
+from orchestrator.kinds import KINDS
 from orchestrator.preparation import Prepared
 
 Body = Callable[[Sequence[WorkerPeer], Sequence[OraclePeer]], Awaitable[None]]
@@ -74,4 +75,5 @@ def _oracle_setup(prepared: Prepared) -> OracleSetup:
         side=prepared.kind.oracle,
         fields=prepared.side.oracle_fields(),
         policy=RetryPolicy(table.read_attempts, table.read_deadline_s),
+        folder=None if prepared.kind in KINDS.values() else prepared.loaded.folder,
     )

@@ -47,6 +47,7 @@ from spec.trial import Payload, Trial, trial_key
 BACKOFF_FIRST_S: Final = 0.2
 BACKOFF_MAX_S: Final = 30.0
 FLUSH_S: Final = 10.0
+DETAIL_CHARS_MAX: Final = 500
 
 
 class Phase(StrEnum):
@@ -202,15 +203,23 @@ class Driver:
 
     def _lease(self, ordinal: int, link: WorkerLink) -> None:
         cell = self._plan.cell(ordinal)
-        seed, params = self._payload(cell.task, cell.trial)
+        problem = ""
+        try:
+            seed, params = self._payload(cell.task, cell.trial)
+        except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
+            seed, params, problem = 0, {}, f"the payload: {type(error).__name__}: {error}"[:DETAIL_CHARS_MAX]
         task_id, arm = self._plan.task_ids[cell.task], self._plan.arms[cell.arm]
         attempt = self.ledger.next_attempt(ordinal)
         trial = Trial(ordinal, trial_key(arm, task_id, cell.trial), task_id, arm, cell.trial, seed, params, attempt)
         self.ledger.started(ordinal, attempt)
         oracle = self._oracles[ordinal % len(self._oracles)]
-        self.active[ordinal] = Active(trial, link, oracle, self._now)
-        link.lease.append(trial)
+        active = self.active[ordinal] = Active(trial, link, oracle, self._now)
         self._leased.setdefault((link.peer.name, attempt), []).append(trial.key)
+        if problem:
+            self._end_arm(active)
+            self._attempt_failed(active, Cause.PROVIDER, problem)
+        else:
+            link.lease.append(trial)
 
     def _journal_leases(self) -> None:
         """Write down what was leased: a start without an end is what was in flight at a crash."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import orjson
 
@@ -22,7 +23,6 @@ class FixtureShelf:
         self._worker_id = worker_id
         self._fixtures: dict[int, Fixture] = {}
         self._last_place = 0
-        self._checked_types: set[type] = set()
 
     def put(self, fixture: Fixture) -> tuple[int, ReadPath]:
         """Keep a fixture; its place and its read path, completed with the place where it is in memory.
@@ -30,10 +30,7 @@ class FixtureShelf:
         Raises:
             ProviderFault: it is not a fixture; every problem is named.
         """
-        self._check(fixture)
-        path = fixture.read_path
-        if type(path) is not ReadPath:
-            raise ProviderFault(f"read_path must be a ReadPath, not {type(path).__name__}")
+        path = _checked_path(fixture)
         self._last_place += 1
         self._fixtures[self._last_place] = fixture
         if path.channel == ChannelName.SNAPSHOT:
@@ -57,11 +54,23 @@ class FixtureShelf:
         except Exception as error:  # noqa: BLE001 - a record that cannot be read is a value for the oracle
             return orjson.dumps({"error": f"{type(error).__name__}: {error}"})
 
-    def _check(self, fixture: object) -> None:
-        """Check the shape once a type: a structural check costs more than opening a fixture."""
-        if type(fixture) in self._checked_types:
-            return
-        missing = [name for name in ("environment", "read_path", "seal", "close") if not hasattr(fixture, name)]
-        if missing:
-            raise ProviderFault(f"a {type(fixture).__name__} is not a fixture: it has no {', '.join(missing)}")
-        self._checked_types.add(type(fixture))
+
+_PARTS: Final = ("environment", "read_path", "seal", "close")
+
+
+def _checked_path(fixture: Fixture) -> ReadPath:
+    """The fixture's read path, if the fixture is one at all.
+
+    Raises:
+        ProviderFault: with every problem found.
+    """
+    problems = [f"it has no {name}" for name in _PARTS if not hasattr(fixture, name)]
+    path: object = getattr(fixture, "read_path", None)
+    if type(path) is ReadPath:
+        if path.channel == ChannelName.SNAPSHOT and not hasattr(fixture, "snapshot"):
+            problems.append("it has no snapshot, which its channel asks for")
+        if not problems:
+            return path
+    elif hasattr(fixture, "read_path"):
+        problems.append(f"its read_path is a {type(path).__name__} and no ReadPath")
+    raise ProviderFault(f"a {type(fixture).__name__} is no fixture: {'; '.join(problems)}")

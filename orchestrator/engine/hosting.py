@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from arms.loading import instantiate, is_blocking
 from orchestrator.clock import Clock
 from orchestrator.engine.worker import HostedArm, Worker, WorkerLimits
 from orchestrator.kinds.base import WorkerSide
-from orchestrator.plugins import resolve_arm, resolve_provider
+from orchestrator.plugins import import_reference, resolve_arm, resolve_provider
 from providers.base import Provider
 
 
@@ -67,11 +66,11 @@ def build_worker(setup: WorkerSetup, clock: Clock) -> Worker:
     """A worker, ready to serve.
 
     Raises:
-        ConfigError: its provider or one of its arms cannot be found or made.
+        ConfigError: its provider, its kind's side or one of its arms cannot be found or made.
     """
     provider = build_provider(setup.provider)
-    module, _, attribute = setup.side.partition(":")
-    side: WorkerSide = getattr(importlib.import_module(module), attribute)()
+    side_of: Any = import_reference(setup.side, setup.provider.folder)
+    side: WorkerSide = side_of()
     return Worker(
         worker_id=setup.worker_id,
         provider=provider,

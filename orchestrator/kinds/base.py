@@ -6,7 +6,8 @@ A kind is three parts, each found by ``"module:attribute"``, because they live i
 * the **oracle's side** (``oracle.base.OracleSide``) judges; it is built from plain fields;
 * the **driver's side** makes rows, the summary and the report's section.
 
-The engine calls these and knows nothing else of a kind.
+The engine calls these and knows nothing else of a kind. A kind has tasks of its own type; the engine reads their
+``task_id`` and fills in the parameters of their ``goal``, which is what an arm is told.
 """
 
 from __future__ import annotations
@@ -108,7 +109,11 @@ class DriverSide(Protocol):
     """A kind's part in the driver: pure, over plain values."""
 
     def oracle_fields(self) -> Mapping[str, Any]:
-        """What the oracle's side is built with; must survive pickling."""
+        """What the oracle's side is built with; must survive pickling.
+
+        Plain values, or objects of installed packages: another process cannot read an object whose class stands in
+        the configuration's own folder, which is on no path there.
+        """
 
     def problems(self, task: Any, payload: Payload) -> Sequence[str]:  # noqa: ANN401 - a kind has tasks of its own type
         """Why a task could not be judged; empty where it can. Asked before anything is started."""
