@@ -18,7 +18,7 @@ import orjson
 
 from orchestrator.config import config_from_mapping
 from orchestrator.history import JOURNAL_NAME
-from orchestrator.run import run
+from orchestrator.session import run
 
 FOLDER = Path(__file__).parent
 

@@ -50,12 +50,14 @@ class Ended:
         exit_code: what the process should end with.
         summary: summary.json, as written.
         lost: why the session ended early, or "".
+        headline: names of the kind's headline figures, in order.
     """
 
     run_dir: Path
     exit_code: int
     summary: Mapping[str, Any]
     lost: str = ""
+    headline: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _work(session: Session, watcher: Watcher) -> Ended:
         told.ended()
         summary = make_results(session.run_dir, session.run_id, session.prepared, session.ledger)
         _end_manifest(session)
-        return Ended(session.run_dir, exit_code, summary, lost)
+        return Ended(session.run_dir, exit_code, summary, lost, tuple(session.prepared.side.headline({})))
 
 
 async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:

@@ -1,0 +1,56 @@
+"""``python -m orchestrator``: looks whether it can start at all, then hands over to ``orchestrator.cli``.
+
+The first look must not import anything else of ours: a user's folder may hold a module of the same name.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+from orchestrator.shadow import shadows
+
+CANNOT_START = 2
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Carry a command line out.
+
+    Args:
+        args: the words behind the program's name; None: those of the process.
+
+    Returns:
+        The exit code.
+    """
+    words = sys.argv[1:] if args is None else list(args)
+    hindrance = hindrance_of(sys.platform)
+    if hindrance:
+        return _refuse(hindrance, words)
+    from orchestrator.cli.app import run_program
+
+    return run_program(words)
+
+
+def hindrance_of(platform: str) -> str:
+    """Why the program cannot start here, or "".
+
+    Args:
+        platform: as ``sys.platform`` spells it.
+    """
+    if platform == "win32":
+        return "Windows is not supported: runs are locked and synced the POSIX way; use WSL"
+    return "; ".join(map(str, shadows()))
+
+
+def _refuse(hindrance: str, words: Sequence[str]) -> int:
+    print(f"error: {hindrance}", file=sys.stderr)
+    if "--json" in words:
+        error = {"file": None, "line": None, "key": None, "message": hindrance, "hint": None}
+        body = {"exit": CANNOT_START, "run_dir": None, "conservation": None, "arms": {}, "error": error}
+        print(json.dumps(body, separators=(",", ":")))
+    return CANNOT_START
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The command line: one file a command, and a command only calls. ``orchestrator.cli.app`` puts them together."""

@@ -1,0 +1,26 @@
+"""``init``: a configuration that runs, with an agent's skeleton beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from orchestrator.cli import options
+from orchestrator.cli.output import answer, answer_json
+
+
+@click.command("init", context_settings=options.SETTINGS)
+@click.argument("directory", default=Path(), type=click.Path(path_type=Path))
+@options.as_json
+@options.verbose
+def init_command(directory: Path, as_json: bool) -> int:
+    """Write agent.toml and my_agent.py into DIRECTORY (here, if left out); nothing is overwritten."""
+    from orchestrator.starter import CONFIG, write_starter
+
+    files = [str(path) for path in write_starter(directory)]
+    if as_json:
+        answer_json(0, {"files": files})
+    else:
+        answer("\n".join([*files, f"run it: python -m orchestrator --config {directory / CONFIG}"]))
+    return 0

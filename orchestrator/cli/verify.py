@@ -1,0 +1,34 @@
+"""``verify``: does a run say what its journal says?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from orchestrator.cli import options
+from orchestrator.cli.output import answer, answer_json, stdout_kept
+
+DIFFERS = 1
+
+
+@click.command("verify", context_settings=options.SETTINGS)
+@options.run_dir
+@options.as_json
+@options.verbose
+def verify_command(run_dir: Path, as_json: bool) -> int:
+    """Make every number of the run in RUN_DIR again and name the first difference."""
+    from orchestrator.stored import open_stored
+    from orchestrator.verify import verify_run
+
+    with stdout_kept():
+        prepared = open_stored(run_dir, os.environ).prepared
+        found = verify_run(run_dir, driver_side=prepared.side, plan=prepared.plan, seed=prepared.config.run.seed)
+    exit_code = 0 if found.ok else DIFFERS
+    if as_json:
+        difference = None if found.difference is None else found.difference._asdict()
+        answer_json(exit_code, {"rows": found.rows, "figures": found.figures, "difference": difference})
+    else:
+        answer(f"{found.rows} rows and {found.figures} figures are right" if found.ok else str(found.difference))
+    return exit_code

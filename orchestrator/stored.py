@@ -1,0 +1,169 @@
+"""A run as it lies in its directory: its own configuration, prepared again, and its journal, read again.
+
+What a run was made from stands in the journal's head as digests. Whoever reads its rows again needs the same tasks;
+whoever goes on with it needs the same everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from orchestrator.config import LoadedConfig, load_config
+from orchestrator.config.rules import is_reference, nearest
+from orchestrator.history import JOURNAL_NAME, History, read_history
+from orchestrator.journal import LineReader, recover
+from orchestrator.manifest import read_manifest
+from orchestrator.plan import Plan
+from orchestrator.preparation import Prepared, prepare
+from orchestrator.rundir import RUN_TOML
+from spec.errors import ConfigErrors, InputError, JournalDamaged
+
+JOURNAL_FORMAT: Final = 1
+_KEYS_SHOWN: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A run directory, read.
+
+    Attributes:
+        head: the body of the journal's first line.
+        prepared: the run's configuration, prepared in this process.
+        history: its journal, read against that.
+    """
+
+    run_dir: Path
+    head: Mapping[str, Any]
+    prepared: Prepared
+    history: History
+
+    @property
+    def run_id(self) -> str:
+        """The run's name."""
+        return str(self.head["run_id"])
+
+
+def read_head(run_dir: Path) -> dict[str, Any]:
+    """The journal's first line, which says what the run was made from.
+
+    Raises:
+        InputError: there is no run, or another version of this program wrote it.
+        JournalHeadless: the first line is not whole and nothing follows it.
+        JournalDamaged: the first line is not what was written.
+    """
+    journal = run_dir / JOURNAL_NAME
+    if not journal.is_file():
+        if (run_dir / RUN_TOML).is_file():
+            raise InputError(f"{run_dir}: the run ended before its journal began, so nothing was started; start anew")
+        raise InputError(f"{run_dir}: there is no run here: it has no {JOURNAL_NAME}")
+    try:
+        with LineReader(journal) as lines:
+            head: dict[str, Any] = orjson.loads(lines.read(0))
+    except OSError as error:
+        raise InputError(f"{journal}: cannot be read: {error.strerror}") from error
+    except JournalDamaged:
+        recover(journal, lambda line: None)  # tells a headless journal from a damaged one
+        raise
+    if head.get("format") != JOURNAL_FORMAT:
+        raise InputError(f"{journal}: is of format {head.get('format')!r}, this version reads {JOURNAL_FORMAT}")
+    return head
+
+
+def load_run_config(
+    run_dir: Path, environ: Mapping[str, str], *, sets: Sequence[str] = (), key: tuple[str, str] | None = None
+) -> LoadedConfig:
+    """The run's own configuration.
+
+    Args:
+        run_dir: the run directory.
+        environ: environment variables for ``${NAME}``.
+        sets: ``key=value`` texts that change it.
+        key: task glob and arm to narrow it to; None: all of it.
+
+    Raises:
+        ConfigErrors: with every problem found.
+    """
+    folder = read_manifest(run_dir).get("config_folder")
+    home = Path(folder) if isinstance(folder, str) else run_dir
+    tasks, arms = ((key[0],), (key[1],)) if key else ((), ())
+    return load_config(run_dir / RUN_TOML, environ=environ, sets=sets, folder=home, tasks=tasks, arms=arms)
+
+
+def prepare_again(loaded: LoadedConfig) -> Prepared:
+    """Prepare a run's own configuration, and say so where the folder that it needs is gone.
+
+    Raises:
+        ConfigErrors: something that it names cannot be had.
+        InputError: what it names lay in a folder that is no longer there.
+    """
+    try:
+        return prepare(loaded)
+    except ConfigErrors as error:
+        config = loaded.config
+        uses = [config.run.kind, config.provider.use, *(arm.use for arm in config.arms)]
+        needed = [use for use in uses if is_reference(use)]
+        if not needed or loaded.folder.is_dir():
+            raise
+        raise InputError(
+            f"{loaded.folder}, the folder of the run's configuration, is gone, and {', '.join(needed)} "
+            f"cannot be found without it: {error.errors[0].message}"
+        ) from error
+
+
+def open_stored(run_dir: Path, environ: Mapping[str, str]) -> Stored:
+    """Read a run for its rows: the tasks have to be those that it was judged by.
+
+    Raises:
+        InputError: there is no run, or its tasks have changed since.
+        JournalDamaged: its journal is damaged before its last commit.
+    """
+    head = read_head(run_dir)
+    prepared = prepare_again(load_run_config(run_dir, environ))
+    changed = task_changes(head["parts"], prepared.parts)
+    if changed:
+        raise InputError(f"{run_dir}: cannot be read again with this version of its tasks: {'; '.join(changed)}")
+    return Stored(run_dir, head, prepared, read_history(run_dir / JOURNAL_NAME, prepared.plan))
+
+
+def task_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """How the tasks of two plans differ, one sentence a difference."""
+    old, new = before["tasks"], after["tasks"]
+    found = _differences("task", old, new)
+    if not found and list(old) != list(new):
+        found.append("the tasks stand in another order")
+    return found
+
+
+def part_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """How the parts of two plans differ, one sentence a difference."""
+    found = task_changes(before, after) + _differences("arm", before["arms"], after["arms"])
+    if before["provider"] != after["provider"]:
+        found.append("the provider (its version or its code) has changed")
+    return found
+
+
+def _differences(what: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Changed, vanished and added entries; a change of an arm is its options, its deadline or its code."""
+    changed = [name for name in old if name in new and old[name] != new[name]]
+    gone = [name for name in old if name not in new]
+    added = [name for name in new if name not in old]
+    kinds = (("has changed", changed), ("is gone", gone), ("is new", added))
+    return [f"{what} {name} {happened}" for happened, names in kinds for name in names]
+
+
+def find_trial(plan: Plan, key: str) -> int:
+    """The ordinal of a key.
+
+    Raises:
+        InputError: the plan has no such trial; with the nearest one.
+    """
+    ordinal = plan.find(key)
+    if ordinal is None:
+        known = [plan.key(place) for place in range(0, len(plan), plan.trials)][:_KEYS_SHOWN]
+        raise InputError(f"{key!r} is no trial of this run; {nearest(key, known)}")
+    return ordinal
