@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from orchestrator.clock import Clock
 from spec.canonical import Json, JsonObject
 from spec.environment import EnvironmentBackend, ProductVerifier, Screen, Tool, ToolError
+from spec.reading import Verdict
+
+T = TypeVar("T")
 
 
 class WatchedBackend:
@@ -29,40 +33,58 @@ class WatchedBackend:
         """Refuse everything from now on and let go of the fixture."""
         self._inner = None
 
-    def _live(self) -> EnvironmentBackend:
+    def live(self) -> EnvironmentBackend:
+        """The fixture's environment, whose use counts as activity of the arm.
+
+        Raises:
+            ToolError: it is revoked.
+        """
         if self._inner is None:
             raise ToolError("this environment is sealed: the trial is over")
         self.active_at = self._clock.monotonic()
         return self._inner
 
+    async def watch(self, what: str, request: Callable[[], Awaitable[T]]) -> T:
+        """Pass an answer on, and note a failure that is not the arm's doing."""
+        try:
+            return await request()
+        except ToolError:
+            raise
+        except Exception as error:
+            self.fault = f"{what}: {type(error).__name__}: {error}"
+            raise
+
     @property
     def tools(self) -> Sequence[Tool]:
         """The fixture's tools."""
-        return self._live().tools
+        return self.live().tools
 
     @property
     def verifier(self) -> ProductVerifier | None:
-        """The fixture's product verifier."""
-        return self._live().verifier
+        """The fixture's product verifier, watched like the rest."""
+        verifier = self.live().verifier
+        return None if verifier is None else _WatchedVerifier(self, verifier)
 
     async def attempt_intended_action(self) -> Screen:
-        """Pass on, and note what fails without being the arm's doing."""
-        backend = self._live()
-        try:
-            return await backend.attempt_intended_action()
-        except ToolError:
-            raise
-        except Exception as error:
-            self.fault = f"attempt_intended_action: {type(error).__name__}: {error}"
-            raise
+        """Carry out the task's action."""
+        return await self.watch("attempt_intended_action", self.live().attempt_intended_action)
 
     async def call(self, tool: str, arguments: JsonObject) -> Json:
-        """Pass on, and note what fails without being the arm's doing."""
-        backend = self._live()
-        try:
-            return await backend.call(tool, arguments)
-        except ToolError:
-            raise
-        except Exception as error:
-            self.fault = f"tool {tool}: {type(error).__name__}: {error}"
-            raise
+        """Call a tool."""
+        backend = self.live()
+        return await self.watch(f"tool {tool}", lambda: backend.call(tool, arguments))
+
+
+class _WatchedVerifier:
+    __slots__ = ("_backend", "_inner")
+
+    def __init__(self, backend: WatchedBackend, inner: ProductVerifier) -> None:
+        self._backend, self._inner = backend, inner
+
+    async def snapshot(self) -> None:
+        self._backend.live()
+        await self._backend.watch("verifier.snapshot", self._inner.snapshot)
+
+    async def verify(self) -> Verdict:
+        self._backend.live()
+        return await self._backend.watch("verifier.verify", self._inner.verify)

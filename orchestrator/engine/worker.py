@@ -156,14 +156,14 @@ class Worker:
             self._lanes.allow(orders.permits)
         if orders.halt:
             self._halt()
+        for ordinal in orders.close:  # before leases: the next attempt of a trial may be in the same batch
+            slot = self._slots.pop(ordinal, None)
+            if slot is not None:
+                self._to_close.append(slot)
         for trial in orders.lease:
             self._lease(trial)
         for ordinal in orders.go:
             self._go(ordinal)
-        for ordinal in orders.close:
-            slot = self._slots.pop(ordinal, None)
-            if slot is not None:
-                self._to_close.append(slot)
         for pool in (self._openers, self._runners, self._closers):
             pool.wake()
 
@@ -215,7 +215,8 @@ class Worker:
             slot.backend = WatchedBackend(slot.fixture.environment, self._clock)
             goal, deadline_s = task.goal.format_map(trial.params), self._arms[slot.arm].deadline_s
             slot.told = ArmTask(goal, dict(trial.params), slot.backend.tools, trial.seed, deadline_s)
-        except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
+        except BaseException as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
+            await checkpoint_if_cancelled()  # raises where the cancellation is ours
             self._fail(slot, f"opening a fixture: {describe(error)}")
             return
         if slot.closed:  # the driver let go of the trial while its fixture was still opening
@@ -285,7 +286,7 @@ class Worker:
         assert slot.backend is not None
         self._lanes.done(slot.arm)
         now = self._clock.monotonic()
-        if now > slot.due and answer.fault is None:
+        if answer.fault is None and self._overdue(slot, now):
             answer = self._late(slot)
         slot.backend.revoke()
         try:
@@ -321,15 +322,17 @@ class Worker:
         self._shelf.drop(slot.place)
         try:
             await slot.fixture.close()
-        except Exception as error:  # noqa: BLE001 - the trial is scored; a fixture that does not close is only noted
+        except BaseException as error:  # noqa: BLE001 - the trial is scored; a fixture that does not close is only noted
+            await checkpoint_if_cancelled()  # raises where the cancellation is ours
             self._outbox.put(Noted(f"closing a fixture of {slot.trial.key}: {describe(error)}"))
 
     def _close_expired(self, slot: _Slot) -> None:
         self._outbox.put(Noted(f"a fixture of {slot.trial.key} did not close within {self._limits.close_s:g} s"))
 
     async def _close_all(self) -> None:
-        for slot in (*self._slots.values(), *self._to_close):
-            await self._close(slot)
+        async with anyio.create_task_group() as tasks:  # together: one that hangs must not keep the others open
+            for slot in (*self._slots.values(), *self._to_close):
+                tasks.start_soon(self._close, slot)
 
     def _fail(self, slot: _Slot, detail: str) -> None:
         self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail[:DETAIL_CHARS_MAX]))

@@ -1,0 +1,133 @@
+"""The environment of a running arm: revocable, and honest about whose fault a failure is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+import anyio
+import pytest
+
+from orchestrator.engine.watched import WatchedBackend
+from spec.canonical import Json, JsonObject
+from spec.clock import Clock
+from spec.environment import ProductVerifier, Screen, Tool, ToolError
+from spec.reading import Verdict
+
+Request = Callable[[], Awaitable[object]]
+
+
+class Verifier:
+    def __init__(self, error: Exception | None) -> None:
+        self._error = error
+
+    async def snapshot(self) -> None:
+        await self.verify()
+
+    async def verify(self) -> Verdict:
+        if self._error is not None:
+            raise self._error
+        return Verdict.CONFIRMED
+
+
+class Backend:
+    """An environment that does what it is told to."""
+
+    tools: Sequence[Tool] = (Tool("save", "Save.", {}),)
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.verifier: ProductVerifier | None = Verifier(error)
+
+    async def attempt_intended_action(self) -> Screen:
+        if self.error is not None:
+            raise self.error
+        return Screen(True, "saved")
+
+    async def call(self, tool: str, arguments: JsonObject) -> Json:
+        if self.error is not None:
+            raise self.error
+        return [tool, dict(arguments)]
+
+
+@pytest.mark.anyio
+async def test_everything_is_passed_on(clock: Clock) -> None:
+    """While the trial runs, the arm's backend is the fixture's."""
+    watched = WatchedBackend(inner := Backend(), clock)
+    assert watched.tools == inner.tools
+    assert await watched.attempt_intended_action() == Screen(True, "saved")
+    assert await watched.call("save", {"note": "x"}) == ["save", {"note": "x"}]
+    verifier = watched.verifier
+    assert verifier is not None
+    await verifier.snapshot()
+    assert await verifier.verify() is Verdict.CONFIRMED
+    inner.verifier = None
+    assert watched.verifier is None
+    assert watched.fault is None
+
+
+@pytest.mark.anyio
+async def test_a_revoked_environment_refuses_everything(clock: Clock) -> None:
+    """After the trial nothing gets through, and the refusal is nobody's fault."""
+    watched = WatchedBackend(Backend(), clock)
+    kept = watched.verifier
+    assert kept is not None
+    watched.revoke()
+    save = partial(watched.call, "save", {})
+    requests: tuple[Request, ...] = (watched.attempt_intended_action, save, kept.verify, kept.snapshot)
+    for request in requests:
+        with pytest.raises(ToolError, match="sealed"):
+            await request()
+    with pytest.raises(ToolError, match="sealed"):
+        _ = watched.tools
+    with pytest.raises(ToolError, match="sealed"):
+        _ = watched.verifier
+    assert watched.fault is None
+
+
+@pytest.mark.anyio
+async def test_a_tools_refusal_is_the_arms_business(clock: Clock) -> None:
+    """A ToolError reaches the arm and is not noted."""
+    watched = WatchedBackend(Backend(ToolError("no such field")), clock)
+    verifier = watched.verifier
+    assert verifier is not None
+    save = partial(watched.call, "save", {})
+    requests: tuple[Request, ...] = (watched.attempt_intended_action, save, verifier.verify)
+    for request in requests:
+        with pytest.raises(ToolError, match="no such field"):
+            await request()
+    assert watched.fault is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("what", ["attempt_intended_action", "tool save", "verifier.snapshot", "verifier.verify"])
+async def test_an_unplanned_failure_is_noted(clock: Clock, what: str) -> None:
+    """Whatever else fails behind the environment is the environment's fault, product verifier included."""
+    watched = WatchedBackend(Backend(ConnectionError("down")), clock)
+    verifier = watched.verifier
+    assert verifier is not None
+    requests: dict[str, Request] = {
+        "attempt_intended_action": watched.attempt_intended_action,
+        "tool save": partial(watched.call, "save", {}),
+        "verifier.snapshot": verifier.snapshot,
+        "verifier.verify": verifier.verify,
+    }
+    with pytest.raises(ConnectionError):
+        await requests[what]()
+    assert watched.fault == f"{what}: ConnectionError: down"
+
+
+@pytest.mark.anyio
+async def test_every_use_counts_as_activity(clock: Clock) -> None:
+    """The time of the last use is kept, for arms that may not be idle."""
+    watched = WatchedBackend(Backend(), clock)
+    began = watched.active_at
+    verifier = watched.verifier
+    assert verifier is not None
+    save = partial(watched.call, "save", {})
+    requests: tuple[Request, ...] = (watched.attempt_intended_action, save, verifier.verify)
+    for number, request in enumerate(requests, start=1):
+        await anyio.sleep(10)
+        assert watched.active_at == pytest.approx(began + 10 * (number - 1))
+        await request()
+        assert watched.active_at == pytest.approx(began + 10 * number)
