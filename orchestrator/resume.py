@@ -12,7 +12,7 @@ from orchestrator.ledger import Ledger, Standing
 from orchestrator.preparation import Prepared
 from orchestrator.runlock import RunLock
 from orchestrator.session import Ended, continue_run
-from orchestrator.stored import load_run_config, part_changes, prepare_again, read_head
+from orchestrator.stored import holds_run, load_run_config, part_changes, prepare_again, read_head
 from orchestrator.watcher import Watcher
 from spec.errors import InputError
 
@@ -46,6 +46,8 @@ def resume(
         InputError: there is no run, or it is not the one that was begun.
         OrchestratorError: as for ``run``.
     """
+    if not holds_run(lock.directory):
+        lock.discard()  # the lock's file must not be left in a directory that is no run's
     head = read_head(lock.directory)
     loaded = load_run_config(lock.directory, environ, sets=sets)
     changed = _gated(lock.directory, loaded, environ) if sets else []

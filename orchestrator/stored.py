@@ -48,6 +48,11 @@ class Stored:
         return str(self.head["run_id"])
 
 
+def holds_run(run_dir: Path) -> bool:
+    """Whether a run has begun in a directory, its journal or not."""
+    return (run_dir / JOURNAL_NAME).exists() or (run_dir / RUN_TOML).exists()
+
+
 def read_head(run_dir: Path) -> dict[str, Any]:
     """The journal's first line, which says what the run was made from.
 

@@ -13,7 +13,7 @@ import click
 from orchestrator.cli.doctor import doctor_command
 from orchestrator.cli.failures import told
 from orchestrator.cli.init import init_command
-from orchestrator.cli.interrupts import catch_signals
+from orchestrator.cli.interrupts import signals_caught
 from orchestrator.cli.list import list_command
 from orchestrator.cli.options import SETTINGS, VERBOSE_FLAGS, verbose
 from orchestrator.cli.output import answer, failure_answer
@@ -113,9 +113,9 @@ def run_program(args: Sequence[str]) -> int:
         The exit code.
     """
     spare_loopback(os.environ)
-    catch_signals()
     try:
-        done: Any = program.main(list(args), prog_name=PROGRAM, standalone_mode=False)
+        with signals_caught():
+            done: Any = program.main(list(args), prog_name=PROGRAM, standalone_mode=False)
     except BaseException as error:  # noqa: BLE001 - every end of a command has its line and its exit code
         failure = told(error, verbose=not set(VERBOSE_FLAGS).isdisjoint(args))
         if "--json" in args and failure.error is not None:

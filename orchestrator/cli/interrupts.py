@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
@@ -27,8 +29,23 @@ class Interrupted(BaseException):
         return 128 + self.signal
 
 
+@contextmanager
+def signals_caught() -> Iterator[None]:
+    """Let a signal raise ``Interrupted``; afterwards the signals do what they did before."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = [(number, signal.getsignal(number)) for number in CAUGHT]
+    catch_signals()
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
 def catch_signals() -> None:
-    """Let a signal raise ``Interrupted``; the engine takes signals over while it runs and drops them at its end."""
+    """Take the signals, again if need be: the engine has them while it runs and drops them at its end."""
     if threading.current_thread() is threading.main_thread():
         for number in CAUGHT:
             signal.signal(number, _interrupt)

@@ -74,7 +74,8 @@ class KeptStdout:
 @contextlib.contextmanager
 def stdout_kept() -> Iterator[KeptStdout]:
     """Put standard output aside and let everything that is written to it go to standard error."""
-    _flush_stdout()
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
     try:
         kept = os.dup(STDOUT)
     except OSError:
@@ -82,9 +83,9 @@ def stdout_kept() -> Iterator[KeptStdout]:
         return
     try:
         _redirect_stdout()
-        yield KeptStdout(kept)
+        with contextlib.redirect_stdout(sys.stderr):  # Python's stream need not lead to the descriptor
+            yield KeptStdout(kept)
     finally:
-        _flush_stdout()
         os.dup2(kept, STDOUT)
         os.close(kept)
 
@@ -150,8 +151,3 @@ def _point_stdout_nowhere() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, STDOUT)
     os.close(nowhere)
-
-
-def _flush_stdout() -> None:
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stdout.flush()

@@ -34,7 +34,7 @@ def resume_command(
         from orchestrator.runlock import RunLock
 
         # The lock comes before the imports that take long: a second resume is refused at once.
-        with RunLock.acquire(run_dir) as lock:
+        with RunLock.acquire(run_dir.absolute()) as lock:
             from orchestrator.resume import resume
 
             return resume(

@@ -48,7 +48,7 @@ def status_text(status: Status) -> str:
     parts = dict(status.conservation)
     planned = parts.pop("planned")
     lines = [
-        f"{status.run_id}: {status.phase.value}, {status.sessions} sessions",
+        f"{status.run_id}: {status.phase.value}, sessions so far: {status.sessions}",
         f"{planned} planned = " + " + ".join(f"{count} {name}" for name, count in parts.items()),
         *(f"{arm}: {_figures_text(figures)}" for arm, figures in status.arms.items()),
         *([status.note] if status.note else []),

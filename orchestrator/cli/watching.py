@@ -119,7 +119,7 @@ class LiveWatcher(QuietWatcher):
         if self._live is not None:
             from rich.text import Text
 
-            self._live.update(Text(progress_line(progress)), refresh=True)
+            self._live.update(Text(progress_line(progress), no_wrap=True, overflow="ellipsis"), refresh=True)
 
 
 def watcher_for(quiet: bool) -> QuietWatcher:

@@ -1,0 +1,97 @@
+"""The commands that look at a run: status, report, verify, replay, trial and list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from orchestrator.runlock import RunLock
+
+Call = Callable[..., Any]
+KEY: Final = "screen_only::mockmed::partial::t1"
+
+
+def test_status_says_how_a_run_stands(call: Call, run_dir: Path) -> None:
+    """Phase, conservation and headline, for people and as JSON; a held lock means running."""
+    found = call("status", run_dir, "--json").json
+    assert found["phase"] == "finished"
+    assert found["conservation"]["scored"] == 18
+    assert found["arms"]["screen_only"]["swer"] == 10 / 18
+    with RunLock.acquire(run_dir):
+        assert call("status", run_dir, "--json").json["phase"] == "running"
+    assert "swer 0.5556" in call("status", run_dir).out
+
+
+def test_report_makes_the_files_again(call: Call, run_dir: Path) -> None:
+    """Removed or spoilt files come back byte for byte from the journal."""
+    names = ("episodes.jsonl", "summary.json", "report.md", "report.html")
+    before = {name: (run_dir / name).read_bytes() for name in names}
+    (run_dir / "summary.json").unlink()
+    (run_dir / "episodes.jsonl").write_bytes(b"spoilt")
+    said = call("report", run_dir)
+    assert said.code == 0
+    assert said.out.splitlines() == [str(run_dir / name) for name in names]
+    assert {name: (run_dir / name).read_bytes() for name in names} == before
+
+
+def test_verify_answers_no_with_the_first_difference(call: Call, run_dir: Path) -> None:
+    """A changed figure is exit 1 and is named; an untouched run is exit 0."""
+    assert call("verify", run_dir, "--json").json["exit"] == 0
+    path = run_dir / "summary.json"
+    summary = orjson.loads(path.read_bytes())
+    summary["arms"]["screen_only"]["swer"]["numerator"] = 1
+    path.write_bytes(orjson.dumps(summary))
+    found = call("verify", run_dir, "--json")
+    assert found.code == found.json["exit"] == 1
+    assert found.json["difference"]["where"] == "summary.json: arms.screen_only.swer.numerator"
+    assert "arms.screen_only.swer.numerator" in call("verify", run_dir).out
+
+
+def test_replay_gives_the_recorded_trial(call: Call, run_dir: Path) -> None:
+    """A trial run again is as recorded, exit 0, with its row; the run itself is untouched."""
+    before = (run_dir / "journal.jsonl").read_bytes()
+    found = call("replay", run_dir, KEY, "--json")
+    assert (found.code, found.json["equal"]) == (0, True)
+    assert found.json["row"]["episode_id"] == KEY
+    assert (run_dir / "journal.jsonl").read_bytes() == before
+    assert call("replay", run_dir, KEY).out.endswith(f"{KEY}: as recorded\n")
+
+
+def test_trial_shows_a_row_with_its_attempts(call: Call, run_dir: Path) -> None:
+    """The lease, the end and the row of one trial."""
+    found = call("trial", run_dir, KEY, "--json").json
+    assert [line["type"] for line in found["lines"]] == ["lease", "scored"]
+    assert found["row"]["episode_id"] == KEY
+    assert found["standing"] == "scored"
+    assert f"{KEY}: scored" in call("trial", run_dir, KEY).out
+
+
+@pytest.mark.parametrize("command", ["replay", "trial"])
+def test_an_unknown_key_is_answered_with_the_nearest(call: Call, run_dir: Path, command: str) -> None:
+    """A mistyped trial is exit 2."""
+    said = call(command, run_dir, "screen_only::mockmed::partail::t1")
+    assert said.code == 2
+    assert "screen_only::mockmed::partial::t0" in said.err
+
+
+@pytest.mark.parametrize("command", ["status", "report", "verify"])
+def test_a_folder_without_a_run_is_refused(call: Call, command: str, tmp_path: Path) -> None:
+    """Looking at what is no run is exit 2, in both forms, and leaves no file."""
+    said = call(command, tmp_path, "--json")
+    assert said.code == said.json["exit"] == 2
+    assert "no run here" in said.json["error"]["message"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_list_names_what_there_is(call: Call, run_dir: Path) -> None:
+    """Arms, providers, channels, and the runs of a directory."""
+    assert {"screen_only", "always_halt"} <= {arm["name"] for arm in call("list", "arms", "--json").json["arms"]}
+    assert call("list", "providers").out.startswith("mockmed  built in")
+    assert "snapshot" in call("list", "channels").out
+    (run,) = call("list", "runs", "--dir", run_dir.parent, "--json").json["runs"]
+    assert (run["run_dir"], run["phase"], run["scored"]) == (str(run_dir), "finished", 18)
+    assert call("list", "runs", "--dir", run_dir / "none").code == 2

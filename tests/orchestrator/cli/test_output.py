@@ -1,0 +1,60 @@
+"""Standard output belongs to the answer, whoever else writes to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli.output import error_json, failure_answer, plain_error, stdout_kept
+from spec.errors import ConfigError, ConfigErrors, RunLocked
+
+
+def test_only_the_kept_descriptor_reaches_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
+    """While it is kept, everything else that is written to standard output lands on standard error."""
+    print("before")
+    with stdout_kept() as kept:
+        print("printed")
+        os.write(1, b"raw\n")
+        subprocess.run([sys.executable, "-c", "print('child')"], check=True)
+        kept.write_line(b"answer")
+    print("after")
+    sys.stdout.flush()
+    out, err = capfd.readouterr()
+    assert out == "before\nanswer\nafter\n"
+    assert sorted(err.splitlines()) == ["child", "printed", "raw"]
+
+
+def test_an_error_says_what_is_known() -> None:
+    """Unknown parts are null, and of several problems the first stands in the answer."""
+    first = ConfigError("unknown key", file="a.toml", line=3, key="run.x", hint="did you mean 'y'?")
+    assert error_json(ConfigErrors([first, ConfigError("other")])) == {
+        "file": "a.toml",
+        "line": 3,
+        "key": "run.x",
+        "message": "unknown key",
+        "hint": "did you mean 'y'?",
+    }
+    assert error_json(ConfigError("x")) == error_json(RunLocked("x")) == plain_error("x")
+
+
+def test_failures_have_the_form_of_their_command() -> None:
+    """Run and resume answer with their full line, the others with exit and error."""
+    assert b'"conservation":null' in failure_answer("resume", 2, {})
+    assert failure_answer("plan", 2, {}) == b'{"exit":2,"error":{}}'
+
+
+@pytest.mark.parametrize("words", [["plan", "--config"], ["--json", "--quiet", "--inline", "--limit", "1", "--config"]])
+def test_a_reader_that_went_away_ends_nothing(
+    spawn: Callable[..., subprocess.Popen[str]], words: list[str], config: Path, tmp_path: Path
+) -> None:
+    """With its standard output closed by the reader, a command ends as it would have, without a word."""
+    process: Any = spawn([*words, config], tmp_path)
+    process.stdout.close()
+    _, err = process.communicate(timeout=50)
+    assert (process.returncode, err) == (0, "")
