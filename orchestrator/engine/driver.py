@@ -60,6 +60,20 @@ class Phase(StrEnum):
     COMMITTING = "committing"
 
 
+TrialEvent = Opened | Finished | Failed | Returned | OracleEvent
+
+EXPECTED: Final[Mapping[type[TrialEvent], tuple[Phase, ...]]] = {
+    Opened: (Phase.OPENING,),
+    Ready: (Phase.BASELINE,),
+    Finished: (Phase.RUNNING,),
+    Failed: (Phase.OPENING, Phase.BASELINE, Phase.RUNNING),
+    Returned: (Phase.OPENING, Phase.BASELINE, Phase.RUNNING),
+    Judged: (Phase.READING,),
+    Unread: (Phase.BASELINE, Phase.READING),
+}
+"""In which phases a trial can be when an event about it arrives; at any other time it is an old one or told twice."""
+
+
 class Active:
     """A leased trial that is not yet committed."""
 
@@ -242,7 +256,7 @@ class Driver:
         if isinstance(event, Noted):
             self._committer.add(Entry(LineType.NOTE, None, {"text": event.text}))
             return
-        active = self._current(event.ordinal, event.attempt, type(event).__name__)
+        active = self._current(event)
         if active is None:
             return
         match event:
@@ -281,7 +295,7 @@ class Driver:
             self._move_on()
 
     def _on_oracle_event(self, event: OracleEvent) -> None:
-        active = self._current(event.ordinal, event.attempt, type(event).__name__)
+        active = self._current(event)
         if active is None:
             return
         match event:
@@ -375,13 +389,14 @@ class Driver:
 
     # Bookkeeping
 
-    def _current(self, ordinal: int, attempt: int, what: str) -> Active | None:
-        """The trial that an event speaks of, or None (and a journal line) where the event is late."""
+    def _current(self, event: TrialEvent) -> Active | None:
+        """The trial that an event speaks of, or None (and a journal line) where the event is late or told twice."""
+        ordinal, attempt, what = event.ordinal, event.attempt, type(event)
         active = self.active.get(ordinal)
-        if active is not None and active.trial.attempt == attempt:
+        if active is not None and active.trial.attempt == attempt and active.phase in EXPECTED[what]:
             return active
         if not self._draining:
-            why = f"{what} of attempt {attempt} came late"
+            why = f"{what.__name__} of attempt {attempt} came late"
             self._committer.add(Entry(LineType.REFUSED, self._plan.key(ordinal), {"attempt": attempt, "why": why}))
         return None
 
