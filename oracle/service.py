@@ -8,11 +8,13 @@ slowest of its batch. It prints nothing: whatever an oracle prints is public.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from oracle.base import Channel, Judgement, OracleSide, ReadFailed, Subject
 from oracle.reading import read_until_readable, settle_reading
@@ -68,7 +70,8 @@ class OracleService:
         finally:
             with anyio.move_on_after(self._policy.read_deadline_s, shield=True):
                 for channel in self._channels.values():
-                    await channel.close()
+                    with suppress(Exception):  # everything is judged by now
+                        await channel.close()
 
     def post(self, orders: OracleOrders) -> None:
         """Take orders; never waits."""
@@ -107,16 +110,24 @@ class OracleService:
             groups.setdefault(watch.path.channel, []).append(watch)
         return groups
 
-    def _channel(self, name: str) -> Channel | None:
-        if name not in self._channels and (channel := self._open_channel(name)) is not None:
-            self._channels[name] = channel
-        return self._channels.get(name)
+    def _channel(self, name: str) -> Channel | ReadFailed:
+        """The channel of a name, opened once, or why there is none."""
+        if name in self._channels:
+            return self._channels[name]
+        try:
+            channel = self._open_channel(name)
+        except Exception as error:  # noqa: BLE001 - a channel that cannot be opened leaves its records unknown
+            return ReadFailed(f"channel {name!r} cannot be opened: {type(error).__name__}: {error}")
+        if channel is None:
+            return ReadFailed(f"no channel is called {name!r}")
+        self._channels[name] = channel
+        return channel
 
     def _start(self, tasks: TaskGroup, name: str, watches: list[_Watch], *, baseline: bool) -> None:
         channel = self._channel(name)
-        if channel is None:
+        if isinstance(channel, ReadFailed):
             for watch in watches:
-                self._outbox.put(Unread(watch.ordinal, watch.attempt, 0, f"no channel is called {name!r}"))
+                self._outbox.put(Unread(watch.ordinal, watch.attempt, 0, channel.reason))
         elif channel.batches:
             together = [watch for watch in watches if baseline or watch.path.final]
             alone = [watch for watch in watches if not (baseline or watch.path.final)]
@@ -200,7 +211,8 @@ class OracleService:
                 answers = await channel.read(paths)
         except TimeoutError:
             return [ReadFailed(f"no answer within {limit_s:g} s")] * len(paths)
-        except Exception as error:  # noqa: BLE001 - a channel that fails leaves the record unknown
+        except BaseException as error:  # noqa: BLE001 - a channel that fails leaves the record unknown
+            await checkpoint_if_cancelled()  # raises where the cancellation is ours
             return [ReadFailed(f"the channel failed: {type(error).__name__}: {error}")] * len(paths)
         if len(answers) != len(paths):
             return [ReadFailed(f"the channel gave {len(answers)} answers for {len(paths)} records")] * len(paths)

@@ -1,0 +1,97 @@
+"""An oracle is built from plain fields, and finds its channels by their names."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from oracle import hosting
+from oracle.base import ReadFailed
+from oracle.hosting import OracleSetup, build_oracle
+from oracle.retry import RetryPolicy
+from oracle.service import OracleService
+from providers.mockmed import MockMed
+from spec.clock import Clock
+from spec.messages import OracleOrders, ReadBefore, Ready, Unread
+from spec.reading import ReadPath, Tables
+
+
+class Telegraph:
+    """A channel that a package brings."""
+
+    name = "telegraph"
+    batches = False
+
+    async def read(self, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
+        return [{"telegrams": []} for _ in paths]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def anchor_setup() -> OracleSetup:
+    provider = MockMed(pack="anchor", split="all", options={})
+    tasks = {task.task_id: task for task in provider.tasks()}
+    return OracleSetup("oracle.effect:EffectOracle", {"tasks": tasks, "schema": provider.schema}, RetryPolicy(1, 1.0))
+
+
+async def fetch(worker: str, places: Sequence[int]) -> bytes:
+    return b'{"%d":{"tables":{"encounters":[]}}}' % places[0]
+
+
+async def answer_of(service: OracleService, path: ReadPath) -> Any:
+    """What the oracle says to a baseline at a path."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(service.serve)
+        service.post(OracleOrders(before=[ReadBefore(1, 1, "k", "mockmed::ok", {}, path)]))
+        (event,) = await service.events()
+        tasks.cancel_scope.cancel()
+    return event
+
+
+def test_what_it_is_built_from_survives_pickling() -> None:
+    """The setup goes to an actor as it is."""
+    setup = anchor_setup()
+    assert pickle.loads(pickle.dumps(setup)) == setup
+
+
+@pytest.mark.anyio
+async def test_records_in_memory_are_read_through_the_given_fetch(clock: Clock) -> None:
+    """Channel snapshot is built in and asks the worker that its path names."""
+    service = build_oracle(anchor_setup(), fetch, clock)
+    assert await answer_of(service, ReadPath("snapshot", True, {"worker": "w", "fixture": 3})) == Ready(1, 1)
+
+
+@pytest.mark.anyio
+async def test_other_channels_come_from_what_is_installed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A channel is found by its name among the entry points; a name that nobody brings is no channel."""
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "Telegraph", Telegraph)
+    monkeypatch.setitem(sys.modules, "telegraphs", module)
+    points = [EntryPoint("telegraph", "telegraphs:Telegraph", hosting.CHANNELS_GROUP)]
+    monkeypatch.setattr(
+        hosting, "entry_points", lambda *, group, name: [point for point in points if point.name == name]
+    )
+    service = build_oracle(anchor_setup(), fetch, clock)
+    assert await answer_of(service, ReadPath("telegraph", False, {})) == Ready(1, 1)
+    unknown = await answer_of(build_oracle(anchor_setup(), fetch, clock), ReadPath("telex", False, {}))
+    assert unknown == Unread(1, 1, 0, "no channel is called 'telex'")
+
+
+@pytest.mark.anyio
+async def test_a_side_may_come_from_a_users_folder(clock: Clock, tmp_path: Path) -> None:
+    """It is found there first, is given the fields, and the search path is as before afterwards."""
+    (tmp_path / "gold_side_of_a_user.py").write_text("class Side:\n    def __init__(self, gold): self.gold = gold\n")
+    before = list(sys.path)
+    setup = OracleSetup("gold_side_of_a_user:Side", {"gold": 7}, RetryPolicy(1, 1.0), tmp_path)
+    service: Any = build_oracle(setup, fetch, clock)
+    assert service._side.gold == 7
+    assert sys.path == before
+    del sys.modules["gold_side_of_a_user"]
