@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "RunConfig", "evaluate", "load", "run"]
 
+if not TYPE_CHECKING:  # a checker sees the names above, and no others
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from orchestrator import door
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from orchestrator import door
 
-    return getattr(door, name)
+        return getattr(door, name)

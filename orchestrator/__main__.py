@@ -6,8 +6,10 @@ The first look must not import anything else of ours: a user's folder may hold a
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from orchestrator.shadow import shadows
 
@@ -23,6 +25,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    _open_closed_streams()
     words = sys.argv[1:] if args is None else list(args)
     hindrance = hindrance_of(sys.platform)
     if hindrance:
@@ -41,6 +44,21 @@ def hindrance_of(platform: str) -> str:
     if platform == "win32":
         return "Windows is not supported: runs are locked and synced the POSIX way; use WSL"
     return "; ".join(map(str, shadows()))
+
+
+def _open_closed_streams() -> None:
+    """Let standard streams that the caller has closed lead nowhere.
+
+    Else the first file that is opened, perhaps the journal, would get such a stream's number and be written into.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open as long as the process
 
 
 def _refuse(hindrance: str, words: Sequence[str]) -> int:

@@ -58,3 +58,14 @@ def test_a_reader_that_went_away_ends_nothing(
     process.stdout.close()
     _, err = process.communicate(timeout=50)
     assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize(("closed", "lines"), [("<&-", 1), (">&-", 0), ("2>&-", 1), ("<&- >&- 2>&-", 0)])
+def test_closed_streams_disturb_nothing(config: Path, tmp_path: Path, closed: str, lines: int) -> None:
+    """Started with standard streams closed, a run ends as it would have, and its journal holds only its own lines."""
+    words = f'exec "$0" -m orchestrator --config "$1" --run-dir "$2" --limit 1 --json {closed}'
+    command = ["sh", "-c", words, sys.executable, str(config), str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == lines
+    assert all(line.startswith(b'{"seq":') for line in (tmp_path / "run" / "journal.jsonl").read_bytes().splitlines())
