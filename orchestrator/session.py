@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+from anyio.abc import TaskGroup
 
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.config import LoadedConfig
@@ -180,21 +181,28 @@ async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:
     signals = Signals(watcher.notice, config.run.drain_s)
     watcher.started(session.run_dir, len(session.prepared.plan), session.ledger.owed())
     lost = ""
-    if session.ledger.owed():
-        lost = await _host(backend_of(session.prepared, watcher.notice), session, signals, watcher)
-    session.ledger.check()
-    exit_code = signals.exit_code or (INCOMPLETE if session.ledger.owed() else COMPLETE)
-    await session.journal.finish({"exit": exit_code, "conservation": session.ledger.conservation()})
+    async with anyio.create_task_group() as listening:
+        if session.ledger.owed():
+            host = backend_of(session.prepared, watcher.notice)
+            lost = await _host(host, session, signals, watcher, listening)
+        session.ledger.check()
+        exit_code = signals.exit_code or (INCOMPLETE if session.ledger.owed() else COMPLETE)
+        await session.journal.finish({"exit": exit_code, "conservation": session.ledger.conservation()})
+        listening.cancel_scope.cancel()
     return exit_code, lost
 
 
-async def _host(host: Backend, session: Session, signals: Signals, watcher: Watcher) -> str:
-    """Run the driver on a backend; why it ended early, or ""."""
+async def _host(host: Backend, session: Session, signals: Signals, watcher: Watcher, listening: TaskGroup) -> str:
+    """Run the driver on a backend; why it ended early, or "".
+
+    Signals are listened to from the first trial on, and beyond the last one: what they would interrupt by then is the
+    backend's tidying up and the journal's last line.
+    """
     driver = _driver(session, watcher)
 
     async def body(workers: Sequence[WorkerPeer], oracles: Sequence[OraclePeer]) -> None:
+        listening.start_soon(signals.listen, driver)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(signals.listen, driver)
             tasks.start_soon(report_progress, driver, session.prepared.side, watcher, session.clock)
             await driver.run(workers, oracles)
             tasks.cancel_scope.cancel()

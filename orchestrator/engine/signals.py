@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import anyio
@@ -38,7 +39,7 @@ class Signals:
         """Pass signals to a driver until cancelled; does nothing outside the main thread, where none arrive."""
         if threading.current_thread() is not threading.main_thread():
             await anyio.sleep_forever()
-        with anyio.open_signal_receiver(*LISTENED) as signals:
+        with _handlers_kept(), anyio.open_signal_receiver(*LISTENED) as signals:
             async for number in signals:
                 if self.received is None:
                     self.received = number
@@ -49,3 +50,14 @@ class Signals:
                     driver.drain()
                 else:
                     driver.stop()
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Put back who took the signals before; the event loop would leave them to the system, which kills."""
+    before = {number: signal.getsignal(number) for number in LISTENED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
