@@ -60,4 +60,5 @@ def _handlers_kept() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:  # None: not set from Python, so it cannot be put back
+                signal.signal(number, handler)

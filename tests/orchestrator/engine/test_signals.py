@@ -87,3 +87,20 @@ def test_outside_the_main_thread_it_only_waits() -> None:
     thread.start()
     thread.join(20)
     assert ended == ["cancelled"]
+
+
+@pytest.mark.anyio
+async def test_who_took_the_signals_before_takes_them_again() -> None:
+    """Behind the listener stands the handler from before it, not the system's, which would kill the process."""
+    listening: Any = Told()
+    heard: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Signals(not_told, 30).listen, listening)
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]
