@@ -21,7 +21,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -61,7 +61,7 @@ class Result:
     """
 
     run_dir: Path
-    summary: Mapping[str, Any]
+    summary: Mapping[str, Any] = field(repr=False)
     exit_code: int | None = None
     lost: str = ""
 

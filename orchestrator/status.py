@@ -7,12 +7,14 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import orjson
 
+from orchestrator.clock import Clock, SystemClock
 from orchestrator.config import LoadedConfig
 from orchestrator.history import JOURNAL_NAME, History, read_history
 from orchestrator.journal import Line, LineReader, LineType, recover
@@ -34,6 +36,22 @@ class RunPhase(StrEnum):
     FINISHED = "finished"
 
 
+class InFlight(NamedTuple):
+    """A trial on its way.
+
+    Attributes:
+        key: the trial.
+        attempt: which execution of it this is, from 1.
+        worker: who has it.
+        age_s: seconds since it was handed out, by the wall clock.
+    """
+
+    key: str
+    attempt: int
+    worker: str
+    age_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """How a run stands.
@@ -43,6 +61,8 @@ class Status:
         conservation: planned and its five parts.
         arms: arm -> n_planned, n_scored and the kind's headline figures; only the counts where its kind cannot be
             prepared in this process.
+        pid: the process that works on it, or None where nobody does.
+        in_flight: the trials that this process has handed out and that have no end yet; empty where nobody does.
         note: why figures are missing, or what a resume would cut; "" where there is nothing to say.
     """
 
@@ -51,6 +71,8 @@ class Status:
     sessions: int
     conservation: Mapping[str, int]
     arms: Mapping[str, Mapping[str, float | None]]
+    pid: int | None = None
+    in_flight: tuple[InFlight, ...] = ()
     note: str = ""
 
 
@@ -69,12 +91,13 @@ def is_locked(run_dir: Path) -> bool:
     return False
 
 
-def read_status(run_dir: Path, environ: Mapping[str, str]) -> Status:
+def read_status(run_dir: Path, environ: Mapping[str, str], clock: Clock | None = None) -> Status:
     """How a run stands, at this moment.
 
     Args:
         run_dir: the run directory.
         environ: environment variables for ``${NAME}`` of the run's configuration.
+        clock: where the age of a trial in flight is taken from.
 
     Raises:
         InputError: there is no run, or its journal cannot be read against its configuration.
@@ -96,6 +119,8 @@ def read_status(run_dir: Path, environ: Mapping[str, str]) -> Status:
         sessions=len(history.recovered.sessions),
         conservation=history.ledger.conservation(),
         arms=_arms(run_dir, history.ledger, prepared),
+        pid=_owner_pid(run_dir) if locked else None,
+        in_flight=_in_flight(run_dir, (clock or SystemClock()).utc_now()) if locked else (),
         note=note,
     )
 
@@ -111,6 +136,38 @@ def _phase(locked: bool, history: History) -> RunPhase:
         return RunPhase.RUNNING
     done = history.recovered.ended and not history.ledger.owed()
     return RunPhase.FINISHED if done else RunPhase.RESUMABLE
+
+
+def _owner_pid(run_dir: Path) -> int | None:
+    """The process that wrote its id into the lock's file."""
+    try:
+        return int((run_dir / LOCK_NAME).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _in_flight(run_dir: Path, now: str) -> tuple[InFlight, ...]:
+    """The trials that were handed out in the last session and have no end yet, the oldest first."""
+    handed_out: dict[str, dict[str, Any]] = {}
+
+    def take(line: Line) -> None:
+        if line.type is LineType.RESUME:
+            handed_out.clear()
+        elif line.type is LineType.LEASE:
+            fields: dict[str, Any] = line.fields()
+            handed_out.update(dict.fromkeys(fields["keys"], fields))
+        elif line.key is not None:
+            handed_out.pop(line.key, None)
+
+    recover(run_dir / JOURNAL_NAME, take)
+    return tuple(
+        InFlight(key, fields["attempt"], fields["worker"], _seconds_between(fields["at"], now))
+        for key, fields in handed_out.items()
+    )
+
+
+def _seconds_between(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
 def _arms(run_dir: Path, ledger: Ledger, prepared: Prepared | None) -> dict[str, dict[str, float | None]]:

@@ -64,7 +64,10 @@ def read_head(run_dir: Path) -> dict[str, Any]:
     journal = run_dir / JOURNAL_NAME
     if not journal.is_file():
         if (run_dir / RUN_TOML).is_file():
-            raise InputError(f"{run_dir}: the run ended before its journal began, so nothing was started; start anew")
+            raise InputError(
+                f"{run_dir}: the run ended before its journal began, so nothing was started; "
+                "remove the directory and start the run anew"
+            )
         raise InputError(f"{run_dir}: there is no run here: it has no {JOURNAL_NAME}")
     try:
         with LineReader(journal) as lines:

@@ -80,11 +80,16 @@ def own_version() -> str:
         return "(not installed)"
 
 
-@click.group(cls=Commands, context_settings=SETTINGS, subcommand_metavar="[COMMAND] [ARGS]...")
+@click.group(
+    cls=Commands, context_settings=SETTINGS, subcommand_metavar="[COMMAND] [ARGS]...", invoke_without_command=True
+)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Say it.")
 @verbose
-def program() -> None:
+@click.pass_context
+def program(ctx: click.Context) -> None:
     """Measure how often an agent's "done" is not true. Without a command: run."""
+    if ctx.invoked_subcommand is None:
+        raise click.UsageError("neither a command nor --config FILE is given", ctx)
 
 
 for _command in (
@@ -118,7 +123,7 @@ def run_program(args: Sequence[str]) -> int:
             done: Any = program.main(list(args), prog_name=PROGRAM, standalone_mode=False)
     except BaseException as error:  # noqa: BLE001 - every end of a command has its line and its exit code
         failure = told(error, verbose=not set(VERBOSE_FLAGS).isdisjoint(args))
-        if "--json" in args and failure.error is not None:
+        if "--json" in args:
             answer(failure_answer(command_of(args), failure.exit_code, failure.error).decode())
         return failure.exit_code
     return done if isinstance(done, int) else 0

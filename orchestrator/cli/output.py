@@ -104,7 +104,7 @@ def run_answer(
     )
 
 
-def failure_answer(command: str, exit_code: int, error: Mapping[str, Any]) -> bytes:
+def failure_answer(command: str, exit_code: int, error: Mapping[str, Any] | None) -> bytes:
     """The one line for a command that came to nothing."""
     return run_answer(exit_code, error=error) if command in _RUNS else to_json({"exit": exit_code, "error": error})
 

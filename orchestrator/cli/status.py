@@ -33,6 +33,8 @@ def status_command(run_dir: Path, as_json: bool) -> int:
             "sessions": status.sessions,
             "conservation": status.conservation,
             "arms": status.arms,
+            "pids": {} if status.pid is None else {"driver": status.pid},
+            "in_flight": [trial._asdict() for trial in status.in_flight],
             "note": status.note or None,
         }
         answer_json(0, body)
@@ -51,6 +53,7 @@ def status_text(status: Status) -> str:
         f"{status.run_id}: {status.phase.value}, sessions so far: {status.sessions}",
         f"{planned} planned = " + " + ".join(f"{count} {name}" for name, count in parts.items()),
         *(f"{arm}: {_figures_text(figures)}" for arm, figures in status.arms.items()),
+        *([f"{len(status.in_flight)} in flight, driver {status.pid}"] if status.pid is not None else []),
         *([status.note] if status.note else []),
     ]
     return "\n".join(map(visible, lines))

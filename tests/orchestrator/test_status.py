@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 import orchestrator
+from orchestrator.clock import SystemClock
 from orchestrator.runlock import RunLock
 from orchestrator.status import RunPhase, is_locked, list_runs, read_status, read_trial
 from spec.errors import InputError
@@ -76,6 +78,25 @@ def test_a_running_run_is_told_by_its_lock(run_dir: Path) -> None:
         assert [run.phase for run in list_runs(run_dir.parent)] == [RunPhase.RUNNING]
     assert not is_locked(run_dir)
     assert not is_locked(run_dir / "nowhere")
+
+
+class LaterClock(SystemClock):
+    """A clock that is set far ahead."""
+
+    def utc_now(self) -> str:
+        return "2126-01-31T12:00:00.000000Z"
+
+
+def test_a_running_run_names_what_it_works_on(run_dir: Path) -> None:
+    """The process and each trial that was handed out and has no end; nothing of it where nobody works."""
+    cut_behind(run_dir, "scored", 3)
+    assert (read_status(run_dir, {}).pid, read_status(run_dir, {}).in_flight) == (None, ())
+    with RunLock.acquire(run_dir):
+        status = read_status(run_dir, {}, LaterClock())
+    assert status.pid == os.getpid()
+    (trial,) = status.in_flight
+    assert (trial.key, trial.attempt, trial.worker) == ("screen_only::mockmed::partial::t1", 1, "worker-0")
+    assert trial.age_s > 1e9
 
 
 def test_counts_need_no_code(run_dir: Path) -> None:

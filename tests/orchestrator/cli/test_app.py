@@ -41,6 +41,24 @@ def test_an_unknown_command_is_answered_with_the_nearest(call: Call) -> None:
     assert call("frobnicate", "--json").json["error"]["message"].startswith("there is no command")
 
 
+def test_nothing_at_all_is_a_mistake(call: Call) -> None:
+    """Without a command and without a configuration, the program says what it misses, in one line."""
+    for words in ((), ("-v",)):
+        said = call(*words)
+        assert (said.code, said.out) == (2, "")
+        assert said.err.startswith("error: neither a command nor --config FILE is given")
+
+
+def test_an_interrupted_look_is_answered_too(call: Call, tmp_path: Path) -> None:
+    """A command that a signal ends has its one object all the same, with no error in it."""
+    (tmp_path / "halting_agent.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = tmp_path / "halting.toml"
+    path.write_text('format = 1\n[[arms]]\nname = "own"\nuse = "halting_agent:run"\n')
+    said = call("plan", "--config", path, "--json")
+    assert said.code == 130
+    assert said.json == {"exit": 130, "error": None}
+
+
 @pytest.mark.parametrize(
     ("args", "command"),
     [
