@@ -36,7 +36,8 @@ def test_a_plan_makes_nothing(call: Call, config: Path, tmp_path: Path, monkeypa
 def test_a_plan_names_what_a_resume_needs(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code of one's own, which may print, and environment variables are named; the variables' values are not."""
     (tmp_path / "planned_agent.py").write_text(
-        "print('noise')\nclass Agent:\n    def __init__(self, key): ...\n    def __call__(self, task, environment): ...\n"
+        "print('noise')\nclass Agent:\n    def __init__(self, key): ...\n"
+        "    def __call__(self, task, environment): ...\n"
     )
     path = tmp_path / "own.toml"
     path.write_text(

@@ -1,0 +1,40 @@
+"""Signals outside of the engine end a command, and are given back afterwards."""
+
+from __future__ import annotations
+
+import signal
+
+import anyio
+import pytest
+
+from orchestrator.cli.interrupts import CAUGHT, Interrupted, catch_signals, signals_caught
+
+
+@pytest.mark.parametrize("number", CAUGHT)
+def test_a_signal_is_raised_where_it_finds_the_command(number: signal.Signals) -> None:
+    """Each signal raises with its exit code; afterwards its handler is the one from before."""
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted) as caught, signals_caught():
+        signal.raise_signal(number)
+    assert caught.value.exit_code == 128 + number
+    assert signal.getsignal(number) is before
+
+
+def test_signals_are_taken_back_from_the_engine() -> None:
+    """The engine's listener drops the handlers at its end; taking them again makes them ours."""
+
+    async def listen_once() -> None:
+        with anyio.open_signal_receiver(*CAUGHT):
+            await anyio.lowlevel.checkpoint()
+
+    with signals_caught():
+        ours = [signal.getsignal(number) for number in CAUGHT]
+        anyio.run(listen_once)
+        assert [signal.getsignal(number) for number in CAUGHT] != ours
+        catch_signals()
+        assert [signal.getsignal(number) for number in CAUGHT] == ours
+
+
+def test_an_interrupt_is_no_error() -> None:
+    """Like KeyboardInterrupt it passes every handler of errors by."""
+    assert not issubclass(Interrupted, Exception)
