@@ -130,25 +130,40 @@ class Worker:
         self._to_close: deque[_Slot] = deque()
         self._lanes: Lanes[_Slot] = Lanes(arms)
         self._threads = anyio.CapacityLimiter(limits.threads_max)
-        self._openers = self._pool(self._next_to_open, self._open, self._open_expired)
-        self._runners = self._pool(self._lanes.take, self._run_arm, self._arm_expired)
-        self._closers = self._pool(self._next_to_close, self._close, self._close_expired)
+        self._openers = self._pool(self._next_to_open, self._open, _past_due, self._open_expired)
+        self._runners = self._pool(self._lanes.take, self._run_arm, self._overdue, self._arm_expired)
+        self._closers = self._pool(self._next_to_close, self._close, _past_due, self._close_expired)
+        self._closing = anyio.CancelScope(shield=True)
+        self._unclosed = 0
+        self._all_closed = anyio.Event()
         self._halted = False
 
     def _pool(
-        self, take: Callable[[], _Slot | None], run: Callable[[_Slot], Any], expired: Callable[[_Slot], None]
+        self,
+        take: Callable[[], _Slot | None],
+        run: Callable[[_Slot], Any],
+        overdue: Callable[[_Slot, float], bool],
+        expired: Callable[[_Slot], None],
     ) -> JobPool[_Slot]:
-        return JobPool(take=take, run=run, overdue=self._overdue, expired=expired, clock=self._clock)
+        return JobPool(take=take, run=run, overdue=overdue, expired=expired, clock=self._clock)
 
     async def serve(self) -> None:
         """Work until cancelled; then close every fixture that is still open."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                for pool in (self._openers, self._runners, self._closers):
-                    tasks.start_soon(pool.serve)
-        finally:
-            with anyio.move_on_after(self._limits.close_s, shield=True):
-                await self._close_all()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._serve_closers)
+            try:
+                async with anyio.create_task_group() as working:
+                    working.start_soon(self._openers.serve)
+                    working.start_soon(self._runners.serve)
+            finally:
+                with anyio.move_on_after(self._limits.close_s, shield=True):
+                    await self._close_all()
+                self._closing.cancel()
+
+    async def _serve_closers(self) -> None:
+        """Close fixtures, shielded: a close that is under way when the work ends is carried through."""
+        with self._closing:
+            await self._closers.serve()
 
     def post(self, orders: WorkerOrders) -> None:
         """Take orders; never waits."""
@@ -159,7 +174,7 @@ class Worker:
         for ordinal in orders.close:  # before leases: the next attempt of a trial may be in the same batch
             slot = self._slots.pop(ordinal, None)
             if slot is not None:
-                self._to_close.append(slot)
+                self._let_go(slot)
         for trial in orders.lease:
             self._lease(trial)
         for ordinal in orders.go:
@@ -220,7 +235,7 @@ class Worker:
             self._fail(slot, f"opening a fixture: {describe(error)}")
             return
         if slot.closed:  # the driver let go of the trial while its fixture was still opening
-            self._to_close.append(slot)
+            self._let_go(slot)
             self._closers.wake()
             return
         self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
@@ -308,6 +323,10 @@ class Worker:
 
     # Closing
 
+    def _let_go(self, slot: _Slot) -> None:
+        self._unclosed += 1
+        self._to_close.append(slot)
+
     def _next_to_close(self) -> _Slot | None:
         if not self._to_close:
             return None
@@ -317,25 +336,40 @@ class Worker:
 
     async def _close(self, slot: _Slot) -> None:
         slot.closed = True
-        if slot.fixture is None:
-            return
-        self._shelf.drop(slot.place)
-        try:
-            await slot.fixture.close()
-        except BaseException as error:  # noqa: BLE001 - the trial is scored; a fixture that does not close is only noted
-            await checkpoint_if_cancelled()  # raises where the cancellation is ours
-            self._outbox.put(Noted(f"closing a fixture of {slot.trial.key}: {describe(error)}"))
+        if slot.fixture is not None:
+            self._shelf.drop(slot.place)
+            try:
+                await slot.fixture.close()
+            except BaseException as error:  # noqa: BLE001 - the trial is scored; this is only noted
+                await checkpoint_if_cancelled()  # raises where the cancellation is ours
+                self._outbox.put(Noted(f"closing a fixture of {slot.trial.key}: {describe(error)}"))
+        self._count_closed()
 
     def _close_expired(self, slot: _Slot) -> None:
         self._outbox.put(Noted(f"a fixture of {slot.trial.key} did not close within {self._limits.close_s:g} s"))
+        self._count_closed()
+
+    def _count_closed(self) -> None:
+        self._unclosed -= 1
+        if not self._unclosed:
+            self._all_closed.set()
 
     async def _close_all(self) -> None:
-        async with anyio.create_task_group() as tasks:  # together: one that hangs must not keep the others open
-            for slot in (*self._slots.values(), *self._to_close):
-                tasks.start_soon(self._close, slot)
+        """Let go of everything that is open, and wait until it is closed."""
+        for slot in self._slots.values():
+            self._let_go(slot)
+        self._slots.clear()
+        self._closers.wake()
+        self._all_closed = anyio.Event()
+        if self._unclosed:
+            await self._all_closed.wait()
 
     def _fail(self, slot: _Slot, detail: str) -> None:
         self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail[:DETAIL_CHARS_MAX]))
+
+
+def _past_due(slot: _Slot, now: float) -> bool:
+    return now > slot.due
 
 
 def describe(error: BaseException) -> str:

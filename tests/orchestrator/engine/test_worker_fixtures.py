@@ -224,6 +224,35 @@ async def test_every_fixture_is_closed_at_the_end(bench: MakeBench) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_close_that_is_under_way_at_the_end_is_carried_through(bench: MakeBench) -> None:
+    """The last fixtures of a run take their time to close, and get it."""
+    desk = bench({"a": writer}, close_s=10)
+    async with desk.serving():
+        desk.provider.close_s = 5
+        for _ in range(3):
+            finished = await desk.play("a")
+            desk.worker.post(WorkerOrders(close=[finished.ordinal]))
+        await desk.open("a")
+        await anyio.sleep(1)
+        assert not any(fixture.closed for fixture in desk.provider.opened)
+    assert [fixture.closed for fixture in desk.provider.opened] == [True] * 4
+
+
+@pytest.mark.anyio
+async def test_a_fixture_may_close_slowly_after_an_idle_arm(bench: MakeBench) -> None:
+    """An arm's limit on being idle plays no part in closing."""
+    desk = bench({"a": writer}, idle_s=1, close_s=30)
+    async with desk.serving():
+        desk.provider.close_s = 20
+        finished = await desk.play("a")
+        await anyio.sleep(10)
+        desk.worker.post(WorkerOrders(close=[finished.ordinal]))
+        await anyio.sleep(25)
+        assert desk.provider.opened[0].closed
+        assert not any(isinstance(event, Noted) for event in desk.events)
+
+
+@pytest.mark.anyio
 async def test_a_fixture_that_hangs_at_the_end_keeps_no_other_open(bench: MakeBench) -> None:
     """At the end of a worker all fixtures close together, within close_s."""
     desk = bench({"a": writer}, close_s=10)
