@@ -281,7 +281,8 @@ class Stage:
 
     Attributes:
         script: (ordinal, attempt) -> how the attempt goes: "good", "open", "baseline", "arm" or "unread" for the
-            place where it fails, "silent" for no answer to the lease, "hangs" for none to the go.
+            place where it fails, "silent" for no answer to the lease, "waits" for none to the baseline,
+            "hangs" for none to the go.
         delay_s: seconds until an answer, asked anew for each.
         twice: whether an answer is given twice, asked anew for each.
         log: what the peers were told, in order, as (verb, ordinal, attempt).
@@ -449,7 +450,7 @@ class ScriptedOracle(Scripted):
             self.heard("before", ordinal)
             if self.stage.script(ordinal, attempt) == "baseline":
                 self.tell(Unread(ordinal, attempt, 2, "no baseline"))
-            else:
+            elif self.stage.script(ordinal, attempt) != "waits":
                 self.stage.ready.add((ordinal, attempt))
                 self.tell(Ready(ordinal, attempt))
         for after in orders.after:

@@ -51,6 +51,15 @@ def test_a_trial_takes_its_hops_in_order(stage: MakeStage, virtual: Virtual) -> 
     expect_one_terminal_line_each(scene)
 
 
+def test_what_is_durable_is_let_go(stage: MakeStage, virtual: Virtual) -> None:
+    """Long before the run ends, a finished trial's fixture is closed and its baseline forgotten, once each."""
+    scene = stage(trials=40, in_flight=1)
+    virtual(scene.run)
+    for ordinal in range(20):
+        verbs = [verb for verb, _ in scene.verbs(ordinal)]
+        assert (verbs.count("close"), verbs.count("forget")) == (1, 1)
+
+
 def test_a_line_holds_what_the_row_was_made_from(stage: MakeStage, virtual: Virtual) -> None:
     """Row, attempt, digest of the trial and what was seen stand in the scored line; the lease stands before it."""
     scene = stage(trials=1)
@@ -156,6 +165,26 @@ def test_late_answers_are_refused_and_written_down(stage: MakeStage, virtual: Vi
     expect_one_terminal_line_each(scene)
 
 
+def test_an_old_attempt_does_not_speak_for_the_new_one(stage: MakeStage, virtual: Virtual) -> None:
+    """While the second attempt waits for the same answer, that of the first one is still refused."""
+    scene = stage(trials=1)
+    scene.script = lambda ordinal, attempt: "open" if attempt == 1 else "silent"
+    path = ReadPath("snapshot", True, {})
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(scene.run)
+            await anyio.sleep(10)
+            scene.workers[0].box.put(Opened(0, 1, path))
+            await anyio.sleep(10)
+            assert [verb for verb, _ in scene.verbs(0)].count("before") == 0
+            scene.workers[0].box.put(Opened(0, 2, path))
+
+    virtual(main)
+    assert [entry for entry in scene.types_of(0) if entry[0] != "refused"] == [("failed", 1), ("scored", 2)]
+    assert ("refused", 1) in scene.types_of(0)
+
+
 def test_an_answer_that_is_told_twice_counts_once(stage: MakeStage, virtual: Virtual) -> None:
     """The second one finds its trial in another phase, and is refused."""
     scene = stage(trials=5)
@@ -227,7 +256,7 @@ def test_a_drain_starts_nothing_more(stage: MakeStage, virtual: Virtual) -> None
 def test_a_drain_ends_as_soon_as_nothing_runs(stage: MakeStage, virtual: Virtual) -> None:
     """The run does not wait for drain_s where there is nothing to wait for."""
     scene = stage(trials=4)
-    scene.script = lambda ordinal, attempt: "silent"
+    scene.script = lambda ordinal, attempt: "silent" if ordinal % 2 else "waits"
 
     def drain(driver: Any) -> None:
         scene.draining = True

@@ -112,7 +112,7 @@ async def test_an_arm_that_leaves_a_task_behind_writes_nothing_more(bench: MakeB
     async with anyio.create_task_group() as background, desk.serving():
         finished = await desk.play("a", wait_s=10)
         assert finished.report["reported_success"] is True
-        assert len(refused) == 1
+        assert refused == ["this environment is sealed: the trial is over"]
         assert desk.provider.opened[0].notes == []
 
 
