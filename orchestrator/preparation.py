@@ -16,7 +16,7 @@ from orchestrator.kinds.base import DriverSide, Kind
 from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
 from providers.base import Provider
-from spec.canonical import Json, JsonObject, canonical_json, content_digest
+from spec.canonical import Json, JsonObject, canonical_json, content_digest, digest_bytes
 from spec.errors import ConfigError, ConfigErrors, ProviderFault
 from spec.trial import Payload
 
@@ -77,9 +77,16 @@ class Prepared:
 
     def trial_digest(self, ordinal: int, seed: int) -> str:
         """The content of one trial; resume compares it."""
-        cell = self.plan.cell(ordinal)
-        task = self.parts["tasks"][self.plan.task_ids[cell.task]]
-        return content_digest([task, self.parts["arms"][self.plan.arms[cell.arm]], self.parts["provider"], seed])
+        return digest_bytes(b"%b%d]" % (self._digest_starts[ordinal // self.plan.trials], seed))
+
+    @cached_property
+    def _digest_starts(self) -> list[bytes]:
+        """By task and arm, the canonical JSON ``[task digest, arm digest, provider digest, seed]`` up to the seed."""
+        return [
+            canonical_json([task, arm, self.parts["provider"]])[:-1] + b","
+            for task in self.parts["tasks"].values()
+            for arm in self.parts["arms"].values()
+        ]
 
     def isolation(self) -> dict[str, str]:
         """Arm -> isolation level."""

@@ -90,6 +90,8 @@ def parse_report(raw: object) -> AgentReport:
     Raises:
         MalformedReport: with every problem found.
     """
+    if type(raw) is AgentReport and _is_plain(raw):
+        return raw
     values = _fields_of(raw)
     problems = [f"unknown field {name!r}" for name in values if name not in _REPORT_FIELDS]
     if "reported_success" not in values:
@@ -106,6 +108,18 @@ def parse_report(raw: object) -> AgentReport:
     if problems:
         raise MalformedReport(problems)
     return AgentReport(values["reported_success"], values.get("halted", False), message, calls)
+
+
+def _is_plain(report: Any) -> bool:  # noqa: ANN401 - its fields may hold anything, whatever their types say
+    """Whether a report is right at a glance, as nearly all are; the long way would find nothing."""
+    return (
+        type(report.reported_success) is bool
+        and type(report.halted) is bool
+        and type(report.message) is str
+        and len(report.message) <= MESSAGE_CHARS_MAX
+        and report.message.isascii()
+        and report.model_calls == ()
+    )
 
 
 def _fields_of(raw: object) -> Mapping[str, Any]:

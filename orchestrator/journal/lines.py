@@ -139,7 +139,9 @@ def _is_finite(value: Json) -> bool:
         return math.isfinite(value)
     if isinstance(value, dict):
         return all(map(_is_finite, value.values()))
-    return not isinstance(value, list | tuple) or all(map(_is_finite, value))
+    if not isinstance(value, list | tuple):
+        return True
+    return _ALWAYS_FINITE.issuperset(map(type, value)) or all(map(_is_finite, value))
 
 
 def tail_of(data: bytes) -> bytes:
