@@ -10,7 +10,7 @@ import anyio
 from oracle.hosting import OracleSetup, build_oracle
 from spec.clock import SystemClock
 from spec.memory import rare_collection
-from spec.messages import OracleEvent, OracleOrders
+from spec.wire_orders import decode_oracle_orders, encode_oracle_events
 
 
 class RayOracle:
@@ -44,11 +44,11 @@ class RayOracle:
         self._scope.cancel()
         await self._ended.wait()
 
-    async def post(self, orders: OracleOrders) -> None:
+    async def post(self, orders: bytes) -> None:
         """Take orders."""
-        self._service.post(orders)
+        self._service.post(decode_oracle_orders(orders))
 
-    async def events(self) -> AsyncIterator[list[OracleEvent]]:
+    async def events(self) -> AsyncIterator[bytes]:
         """Stream events in batches; only drains, ``serve`` owns the tasks."""
         while True:
-            yield await self._service.events(self._coalesce_s)
+            yield encode_oracle_events(await self._service.events(self._coalesce_s))

@@ -27,6 +27,7 @@ from orchestrator.kinds.base import DriverSide, Execution
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
 from spec.canonical import Json, JsonObject
+from spec.errors import PeerLost
 from spec.messages import (
     Cause,
     Failed,
@@ -251,6 +252,7 @@ class Driver:
             for event in events:
                 self._on_worker_event(event)
             self._move_on()
+        raise PeerLost(link.peer.name, "its events ended")
 
     def _on_worker_event(self, event: WorkerEvent) -> None:
         if isinstance(event, Noted):
@@ -269,6 +271,8 @@ class Driver:
                 self._attempt_failed(active, event.cause, event.detail)
             case Returned():
                 self._release(active)
+                if not self._draining:
+                    self._leasing.again(active.trial.ordinal)
             case _ as never:
                 assert_never(never)
 
@@ -293,6 +297,7 @@ class Driver:
             for event in events:
                 self._on_oracle_event(event)
             self._move_on()
+        raise PeerLost(link.peer.name, "its events ended")
 
     def _on_oracle_event(self, event: OracleEvent) -> None:
         active = self._current(event)

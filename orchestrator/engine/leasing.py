@@ -111,4 +111,4 @@ class Leasing:
     def _demand(self, place: int, open_trials: int) -> int:
         """How many permits an arm could use: all that it may have while trials are unleased, else one a trial."""
         limit = self._limits.get(self._plan.arms[place], 0) or self.in_flight
-        return limit if self._unleased[place] > 0 else min(limit, open_trials)
+        return min(limit, self._unleased[place] + open_trials)

@@ -24,9 +24,10 @@ from orchestrator.engine.hosting import WorkerSetup
 from orchestrator.engine.peers import OraclePeer, WorkerPeer
 from orchestrator.engine.ray_errors import Place, place_of
 from orchestrator.engine.reaper import reaping
-from orchestrator.engine.wire import decode_events
 from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
+from spec.wire import decode_events
+from spec.wire_orders import decode_oracle_events, encode_oracle_orders, encode_worker_orders
 
 COALESCE_S: Final = 0.002
 CALLS_AT_ONCE: Final = 16
@@ -149,7 +150,7 @@ class RayWorkerPeer:
 
     async def post(self, orders: WorkerOrders) -> None:
         """Hand orders over."""
-        await _call(self.name, self._actor.post.remote(orders))
+        await _call(self.name, self._actor.post.remote(encode_worker_orders(orders)))
 
     async def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
         """Its events in batches."""
@@ -166,12 +167,12 @@ class RayOraclePeer:
 
     async def post(self, orders: OracleOrders) -> None:
         """Hand orders over."""
-        await _call(self.name, self._actor.post.remote(orders))
+        await _call(self.name, self._actor.post.remote(encode_oracle_orders(orders)))
 
     async def events(self) -> AsyncIterator[Sequence[OracleEvent]]:
         """Its events in batches."""
-        async for batch in _stream(self.name, self._actor):
-            yield batch
+        async for data in _stream(self.name, self._actor):
+            yield decode_oracle_events(data)
 
 
 async def _call(name: str, reference: Awaitable[object]) -> None:

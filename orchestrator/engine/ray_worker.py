@@ -10,9 +10,9 @@ import ray
 
 from orchestrator.clock import SystemClock
 from orchestrator.engine.hosting import WorkerSetup, build_worker
-from orchestrator.engine.wire import encode_events
 from spec.memory import rare_collection
-from spec.messages import WorkerOrders
+from spec.wire import encode_events
+from spec.wire_orders import decode_worker_orders
 
 SNAPSHOTS = "snapshots"
 """The concurrency group, and so the thread, in which the oracle reads in-memory records."""
@@ -47,9 +47,9 @@ class RayWorker:
         self._scope.cancel()
         await self._ended.wait()
 
-    async def post(self, orders: WorkerOrders) -> None:
+    async def post(self, orders: bytes) -> None:
         """Take orders."""
-        self._worker.post(orders)
+        self._worker.post(decode_worker_orders(orders))
 
     async def events(self) -> AsyncIterator[bytes]:
         """Stream events in batches; only drains, ``serve`` owns the tasks."""

@@ -301,7 +301,7 @@ class Worker:
         assert slot.backend is not None
         self._lanes.done(slot.arm)
         now = self._clock.monotonic()
-        if answer.fault is None and self._overdue(slot, now):
+        if self._overdue(slot, now):
             answer = self._late(slot)
         slot.backend.revoke()
         try:

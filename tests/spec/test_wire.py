@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engine.wire import decode_events, encode_events
 from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent
 from spec.reading import ReadPath
 from spec.report import ArmFault
+from spec.wire import decode_events, encode_events
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 counts = st.integers(0, 2**53)
