@@ -58,6 +58,7 @@ clean: ## remove .venv and caches; runs stay
 # --no-build-isolation keeps pip from fetching another one.
 $(VENV)/project.stamp: $(VENV)/lock.stamp pyproject.toml
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q spec models arms oracle providers orchestrator  # a second of every start
 	@touch $@
 
 $(VENV)/lock.stamp: requirements.lock $(BIN)/python
