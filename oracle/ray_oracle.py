@@ -23,7 +23,7 @@ class RayOracle:
     """
 
     def __init__(self, setup: OracleSetup, workers: Mapping[str, Any], coalesce_s: float) -> None:
-        self._workers = workers
+        self._workers = dict(workers)
         self._coalesce_s = coalesce_s
         self._service = build_oracle(setup, self._fetch, SystemClock())
         self._scope = anyio.CancelScope()
@@ -32,6 +32,13 @@ class RayOracle:
     async def _fetch(self, worker: str, places: Sequence[int]) -> bytes:
         answer: bytes = await self._workers[worker].snapshot.remote(list(places))
         return answer
+
+    async def meet(self, name: str, worker: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
+        """Learn of a worker that takes a lost one's place."""
+        self._workers[name] = worker
+
+    async def ping(self) -> None:
+        """Give a sign of life."""
 
     async def serve(self) -> None:
         """Work until ``stop``."""
@@ -50,5 +57,5 @@ class RayOracle:
 
     async def events(self) -> AsyncIterator[bytes]:
         """Stream events in batches; only drains, ``serve`` owns the tasks."""
-        while True:
-            yield encode_oracle_events(await self._service.events(self._coalesce_s))
+        while events := await self._service.events(self._coalesce_s):
+            yield encode_oracle_events(events)

@@ -68,6 +68,7 @@ class OracleService:
                     for orders in await self._inbox.take_all():
                         self._take(orders, tasks)
         finally:
+            self._outbox.close()
             with anyio.move_on_after(self._policy.read_deadline_s, shield=True):
                 for channel in self._channels.values():
                     with suppress(Exception):  # everything is judged by now
@@ -78,7 +79,7 @@ class OracleService:
         self._inbox.put(orders)
 
     async def events(self, coalesce_s: float = 0.0) -> list[OracleEvent]:
-        """What happened since the last call; waits for the first event."""
+        """What happened since the last call; waits for the first event. Empty once the work has ended."""
         return await self._outbox.take_all(coalesce_s)
 
     def _take(self, orders: OracleOrders, tasks: TaskGroup) -> None:

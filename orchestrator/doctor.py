@@ -135,22 +135,8 @@ def _ray_imports() -> tuple[bool, str]:
 
 
 def _ray_starts() -> tuple[bool, str]:
-    import anyio
 
-    anyio.run(_start_ray)
-    return True, "started and stopped"
+    from orchestrator.engine.ray_cluster import cluster
 
-
-async def _start_ray() -> None:
-    """Start a cluster with nothing on it, the way a run does."""
-    from oracle.hosting import OracleSetup
-    from oracle.retry import RetryPolicy
-    from orchestrator.engine.ray_backend import host_on_ray
-    from orchestrator.kinds import EFFECT
-
-    unused = OracleSetup(side=EFFECT.oracle, fields={}, policy=RetryPolicy(1, 1.0))
-
-    async def body(workers: object, oracles: object) -> None:
-        return
-
-    await host_on_ray(address="", workers=[], oracle=unused, oracles=0, body=body, notice=lambda text: None)
+    with cluster("", notice=lambda text: None):
+        return True, "started and stopped"

@@ -20,7 +20,7 @@ from orchestrator.config import LoadedConfig
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver, Rules
 from orchestrator.engine.leasing import Leasing
-from orchestrator.engine.peers import OraclePeer, WorkerPeer
+from orchestrator.engine.peers import Crew
 from orchestrator.engine.progress import report_progress
 from orchestrator.engine.signals import Signals
 from orchestrator.files import check_room, write_atomically
@@ -35,7 +35,8 @@ from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
 from spec.canonical import Json
-from spec.errors import OrchestratorError, PeerLost, RunIncomplete
+from spec.errors import OrchestratorError, RunIncomplete
+from spec.groups import leaves
 from spec.memory import rare_collection
 
 COMPLETE: Final = 0
@@ -200,18 +201,18 @@ async def _host(host: Backend, session: Session, signals: Signals, watcher: Watc
     """
     driver = _driver(session, watcher)
 
-    async def body(workers: Sequence[WorkerPeer], oracles: Sequence[OraclePeer]) -> None:
+    async def body(crew: Crew) -> None:
         listening.start_soon(signals.listen, driver)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(report_progress, driver, session.prepared.side, watcher, session.clock)
-            await driver.run(workers, oracles)
+            await driver.run(crew)
             tasks.cancel_scope.cancel()
 
     lost: list[str] = []
     try:
         await host(body)
-    except* (PeerLost, RunIncomplete) as group:
-        lost.append(str(_leaves(group)[0]))
+    except* RunIncomplete as group:
+        lost.append(str(leaves(group)[0]))
         watcher.notice(f"{lost[0]}. What it was doing is owed; `resume {session.run_dir}` goes on")
     return lost[0] if lost else ""
 
@@ -230,6 +231,8 @@ def _driver(session: Session, watcher: Watcher) -> Driver:
         drain_s=config.run.drain_s,
         group_commit_s=config.limits.group_commit_ms / 1000,
         stall_report_s=config.limits.stall_report_s,
+        heartbeat_s=config.limits.heartbeat_s,
+        losses_max=config.limits.worker_failures_max,
         isolation=prepared.isolation(),
     )
     return Driver(
@@ -283,12 +286,5 @@ def _one_error() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        ours = [error for error in _leaves(group) if isinstance(error, OrchestratorError)]
-        raise (ours or _leaves(group))[0] from group
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    found: list[BaseException] = []
-    for error in group.exceptions:
-        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
-    return found
+        ours = [error for error in leaves(group) if isinstance(error, OrchestratorError)]
+        raise (ours or leaves(group))[0] from group

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -12,12 +12,12 @@ from oracle.retry import RetryPolicy
 from orchestrator.clock import SystemClock
 from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
 from orchestrator.engine.inline import host_inline
-from orchestrator.engine.peers import OraclePeer, WorkerPeer
+from orchestrator.engine.peers import Crew
 from orchestrator.engine.worker import WorkerLimits
 from orchestrator.kinds import KINDS
 from orchestrator.preparation import Prepared
 
-Body = Callable[[Sequence[WorkerPeer], Sequence[OraclePeer]], Awaitable[None]]
+Body = Callable[[Crew], Awaitable[None]]
 Backend = Callable[[Body], Awaitable[None]]
 """Runs a body with workers and oracles that answer, and tidies them away afterwards."""
 
@@ -33,14 +33,14 @@ def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
     from orchestrator.engine.ray_backend import host_on_ray
 
     count = engine.workers or (os.cpu_count() or 1) * WORKERS_PER_CORE
-    workers = [_worker_setup(prepared, f"worker-{number}") for number in range(count)]
 
     async def on_ray(body: Body) -> None:
         await host_on_ray(
             address=engine.address,
-            workers=workers,
-            oracle=oracle,
+            workers=count,
+            worker=partial(_worker_setup, prepared),
             oracles=prepared.config.oracle.actors,
+            oracle=oracle,
             body=body,
             notice=notice,
         )

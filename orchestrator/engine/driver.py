@@ -8,26 +8,28 @@ in the links and leaves in batches.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, assert_never
+from functools import partial
+from typing import Any, Final, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
 
 from oracle.base import Judgement
 from orchestrator.clock import Clock
+from orchestrator.engine.active import ASKED, EXPECTED, HELD, Active, Phase, TrialEvent
 from orchestrator.engine.committer import Committer, Entry
 from orchestrator.engine.leasing import Leasing
 from orchestrator.engine.links import OracleLink, WorkerLink
-from orchestrator.engine.peers import OraclePeer, WorkerPeer
+from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
 from orchestrator.journal import Journal, LineType
 from orchestrator.kinds.base import DriverSide, Execution
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
 from spec.canonical import Json, JsonObject
-from spec.errors import PeerLost
+from spec.errors import PeerLost, RunIncomplete
+from spec.groups import leaves
 from spec.messages import (
     Cause,
     Failed,
@@ -48,42 +50,8 @@ from spec.trial import Payload, Trial, trial_key
 BACKOFF_FIRST_S: Final = 0.2
 BACKOFF_MAX_S: Final = 30.0
 FLUSH_S: Final = 10.0
+LIFE_SIGN_S: Final = 6.0
 DETAIL_CHARS_MAX: Final = 500
-
-
-class Phase(StrEnum):
-    """Where a trial is on its way."""
-
-    OPENING = "opening"
-    BASELINE = "baseline"
-    RUNNING = "running"
-    READING = "reading"
-    COMMITTING = "committing"
-
-
-TrialEvent = Opened | Finished | Failed | Returned | OracleEvent
-
-EXPECTED: Final[Mapping[type[TrialEvent], tuple[Phase, ...]]] = {
-    Opened: (Phase.OPENING,),
-    Ready: (Phase.BASELINE,),
-    Finished: (Phase.RUNNING,),
-    Failed: (Phase.OPENING, Phase.BASELINE, Phase.RUNNING),
-    Returned: (Phase.OPENING, Phase.BASELINE, Phase.RUNNING),
-    Judged: (Phase.READING,),
-    Unread: (Phase.BASELINE, Phase.READING),
-}
-"""In which phases a trial can be when an event about it arrives; at any other time it is an old one or told twice."""
-
-
-class Active:
-    """A leased trial that is not yet committed."""
-
-    __slots__ = ("finished", "link", "oracle", "phase", "since", "trial")
-
-    def __init__(self, trial: Trial, link: WorkerLink, oracle: OracleLink, since: float) -> None:
-        self.trial, self.link, self.oracle, self.since = trial, link, oracle, since
-        self.phase = Phase.OPENING
-        self.finished: Finished | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +63,8 @@ class Rules:
         drain_s: seconds that running arms get after the first signal.
         group_commit_s: seconds that a line may wait for others before it is synced.
         stall_report_s: seconds without any event after which the driver says what it waits for.
+        heartbeat_s: seconds between two signs of life that are asked of a peer.
+        losses_max: workers and oracles that may be lost with no row in between before the run gives up.
         isolation: arm -> its isolation level.
     """
 
@@ -102,6 +72,8 @@ class Rules:
     drain_s: float
     group_commit_s: float
     stall_report_s: float
+    heartbeat_s: float
+    losses_max: int
     isolation: Mapping[str, str]
 
 
@@ -149,6 +121,7 @@ class Driver:
         self._oracles: list[OracleLink] = []
         self._leased: dict[tuple[str, int], list[str]] = {}
         self._leases = leases
+        self._losses = 0
         self._draining = False
         self._over = anyio.Event()
         self._now = clock.monotonic()
@@ -156,25 +129,24 @@ class Driver:
 
     # The run loop
 
-    async def run(self, workers: Sequence[WorkerPeer], oracles: Sequence[OraclePeer]) -> None:
+    async def run(self, crew: Crew) -> None:
         """Work until nothing is owed, or until drained or stopped.
 
         Raises:
-            PeerLost: a worker or an oracle is gone; what it had is owed.
+            RunIncomplete: what carries the crew is gone, or its members are lost one after the other.
             JournalUnwritable: a row could not be made durable.
         """
-        self._workers = [WorkerLink(peer, list(self._plan.arms)) for peer in workers]
-        self._oracles = [OracleLink(peer) for peer in oracles]
+        self._workers = [WorkerLink(peer, list(self._plan.arms)) for peer in crew.workers]
+        self._oracles = [OracleLink(peer) for peer in crew.oracles]
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self._committer.serve)
+                tasks.start_soon(crew.watch)
                 for worker in self._workers:
-                    tasks.start_soon(worker.pump)
-                    tasks.start_soon(self._hear_worker, worker)
+                    tasks.start_soon(self._keep_worker, worker, crew)
                 for oracle in self._oracles:
-                    tasks.start_soon(oracle.pump)
-                    tasks.start_soon(self._hear_oracle, oracle)
+                    tasks.start_soon(self._keep_oracle, oracle, crew)
                 tasks.start_soon(self._watch_for_stalls)
                 self._move_on()
                 await self._over.wait()
@@ -206,8 +178,9 @@ class Driver:
 
     def _move_on(self) -> None:
         """Lease what there is room for, send what has piled up, and see whether the run is over."""
-        if not self._draining:
-            self._leasing.deal(self._workers, len(self.active), self._lease)
+        places = [worker for worker in self._workers if worker.filled]
+        if places and not self._draining:
+            self._leasing.deal(places, len(self.active), self._lease)
             self._journal_leases()
         for worker in self._workers:
             worker.flush()
@@ -279,12 +252,16 @@ class Driver:
     def _on_opened(self, active: Active, event: Opened) -> None:
         trial = active.trial
         self._enter(active, Phase.BASELINE)
+        active.generation = active.oracle.generation
         active.oracle.before.append(
             ReadBefore(trial.ordinal, trial.attempt, trial.key, trial.task_id, trial.params, event.read_path)
         )
 
     def _on_finished(self, active: Active, event: Finished) -> None:
         self._end_arm(active)
+        if active.generation != active.oracle.generation:
+            self._attempt_failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
+            return
         self._enter(active, Phase.READING)
         active.finished = event
         active.oracle.after.append(ReadAfter(event.ordinal, event.attempt, event.report))
@@ -312,10 +289,16 @@ class Driver:
             case Unread():
                 if active.phase is Phase.BASELINE:
                     self._end_arm(active)
-                self.ledger.unreadable_attempts[active.trial.arm] += 1
-                self._attempt_failed(active, Cause.UNREADABLE, event.reason)
+                self._on_unread(active, event)
             case _ as never:
                 assert_never(never)
+
+    def _on_unread(self, active: Active, event: Unread) -> None:
+        if active.host is not active.link.peer:  # the record was in a worker that is gone: nobody made it unreadable
+            self._attempt_failed(active, Cause.WORKER_LOST, event.reason)
+            return
+        self.ledger.unreadable_attempts[active.trial.arm] += 1
+        self._attempt_failed(active, Cause.UNREADABLE, event.reason)
 
     def _on_judged(self, active: Active, event: Judged) -> None:
         self._enter(active, Phase.COMMITTING)
@@ -340,6 +323,53 @@ class Driver:
         self.labels[trial.arm][self._side.label(row)] += 1
         self._commit_end(active, LineType.SCORED, Standing.SCORED, body)
 
+    # Losses
+
+    async def _keep_worker(self, link: WorkerLink, crew: Crew) -> None:
+        """Keep a worker's place filled: what a lost one had is repeated, on a fresh one."""
+        while True:
+            why = await until_lost(link.pump, partial(self._hear_worker, link), partial(self._ask_for_life, link.peer))
+            link.lose()
+            held = [active for active in self.active.values() if active.link is link and active.phase in HELD]
+            for active in held:
+                self._end_arm(active)
+            self._lost(why, held, Cause.WORKER_LOST)
+            link.fill(await crew.another_worker())
+            self._move_on()
+
+    async def _keep_oracle(self, link: OracleLink, crew: Crew) -> None:
+        """Keep an oracle's place filled; a reading that was under way is no reading."""
+        while True:
+            why = await until_lost(link.pump, partial(self._hear_oracle, link), partial(self._ask_for_life, link.peer))
+            link.lose()
+            asked = [active for active in self.active.values() if active.oracle is link and active.phase in ASKED]
+            for active in asked:
+                if active.phase is Phase.BASELINE:
+                    self._end_arm(active)
+            self._lost(why, asked, Cause.ORACLE_LOST)
+            link.fill(await crew.another_oracle())
+            self._move_on()
+
+    def _lost(self, why: str, hit: Sequence[Active], cause: Cause) -> None:
+        self._losses += 1
+        if self._losses > self._rules.losses_max:
+            raise RunIncomplete(f"{self._losses} workers and oracles were lost with no row in between; the last: {why}")
+        text = f"{why}; {len(hit)} trials are repeated"
+        self._notice(text)
+        self._committer.add(Entry(LineType.NOTE, None, {"text": text}))
+        for active in hit:
+            self._attempt_failed(active, cause, why)
+
+    async def _ask_for_life(self, peer: WorkerPeer | OraclePeer) -> None:
+        """Ask a peer for signs of life; one that gives none is lost, whatever its connections say."""
+        while True:
+            await self._clock.sleep(self._rules.heartbeat_s)
+            try:
+                with anyio.fail_after(LIFE_SIGN_S):
+                    await peer.ping()
+            except TimeoutError as error:
+                raise PeerLost(peer.name, f"no sign of life within {LIFE_SIGN_S:g} s") from error
+
     # Ends of attempts
 
     def _attempt_failed(self, active: Active, cause: Cause, detail: str) -> None:
@@ -363,6 +393,7 @@ class Driver:
     def _commit_end(self, active: Active, line: LineType, standing: Standing, body: JsonObject) -> None:
         def committed(offset_bytes: int) -> None:
             self.ledger.ended(active.trial.ordinal, standing, offset_bytes)
+            self._losses = 0
             self._forget(active)
 
         self._committer.add(Entry(line, active.trial.key, body, committed))
@@ -421,3 +452,15 @@ class Driver:
                     f"no news for {silent_s:.0f} s; {len(self.active)} trials on their way, "
                     f"the oldest is {oldest.trial.key}, {oldest.phase.value} for {waited_s:.0f} s"
                 )
+
+
+async def until_lost(*services: Callable[[], Coroutine[Any, Any, None]]) -> str:
+    """Run what serves a peer until one of it finds the peer lost; how it was lost."""
+    lost: list[str] = []
+    try:
+        async with anyio.create_task_group() as tasks:
+            for service in services:
+                tasks.start_soon(service)
+    except* PeerLost as group:
+        lost += [str(error) for error in leaves(group)]
+    return lost[0]

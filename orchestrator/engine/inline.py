@@ -10,8 +10,9 @@ from oracle.hosting import OracleSetup, build_oracle
 from oracle.service import OracleService
 from orchestrator.clock import Clock
 from orchestrator.engine.hosting import WorkerSetup, build_worker
-from orchestrator.engine.peers import OraclePeer, WorkerPeer
+from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
 from orchestrator.engine.worker import Worker
+from spec.errors import RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
 
 
@@ -36,6 +37,9 @@ class InlineWorker:
         while True:
             yield await self._worker.events()
 
+    async def ping(self) -> None:
+        """It lives as long as this process."""
+
 
 class InlineOracle:
     """An oracle in this process.
@@ -58,8 +62,30 @@ class InlineOracle:
         while True:
             yield await self._service.events()
 
+    async def ping(self) -> None:
+        """It lives as long as this process."""
 
-Body = Callable[[Sequence[WorkerPeer], Sequence[OraclePeer]], Awaitable[None]]
+
+class InlineCrew:
+    """One worker and one oracle, which are lost only with the whole process."""
+
+    def __init__(self, worker: WorkerPeer, oracle: OraclePeer) -> None:
+        self.workers, self.oracles = [worker], [oracle]
+
+    async def another_worker(self) -> WorkerPeer:
+        """There is no other process to be had."""
+        raise RunIncomplete("a worker in the driver's own process cannot be replaced")
+
+    async def another_oracle(self) -> OraclePeer:
+        """There is no other process to be had."""
+        raise RunIncomplete("an oracle in the driver's own process cannot be replaced")
+
+    async def watch(self) -> None:
+        """Nothing carries it but this process."""
+        await anyio.sleep_forever()
+
+
+Body = Callable[[Crew], Awaitable[None]]
 
 
 async def host_inline(setup: WorkerSetup, oracle: OracleSetup, clock: Clock, body: Body) -> None:
@@ -73,5 +99,5 @@ async def host_inline(setup: WorkerSetup, oracle: OracleSetup, clock: Clock, bod
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(worker.serve)
         tasks.start_soon(service.serve)
-        await body([InlineWorker(setup.worker_id, worker)], [InlineOracle("oracle-0", service)])
+        await body(InlineCrew(InlineWorker(setup.worker_id, worker), InlineOracle("oracle-0", service)))
         tasks.cancel_scope.cancel()

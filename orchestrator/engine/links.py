@@ -12,14 +12,17 @@ from spec.trial import Trial
 
 
 class WorkerLink:
-    """Orders for one worker.
+    """Orders for one worker's place; who fills it may change.
 
     Attributes:
+        peer: who fills it now.
+        filled: False from a loss until somebody else is there.
         open_trials: arm -> trials leased here whose arms have not ended.
     """
 
     def __init__(self, peer: WorkerPeer, arms: list[str]) -> None:
         self.peer = peer
+        self.filled = True
         self.open_trials = dict.fromkeys(arms, 0)
         self.lease: list[Trial] = []
         self.go: list[int] = []
@@ -28,6 +31,15 @@ class WorkerLink:
         self._permits_changed = False
         self._halt = False
         self._pending = anyio.Event()
+
+    def lose(self) -> None:
+        """Forget what was for a worker that is gone."""
+        self.filled = False
+        self.lease, self.go, self.close, self._permits, self._halt = [], [], [], {}, False
+
+    def fill(self, peer: WorkerPeer) -> None:
+        """Put somebody else into the place."""
+        self.peer, self.filled = peer, True
 
     def allow(self, permits: Mapping[str, int]) -> None:
         """Say how many trials of each arm may run there, if that is new."""
@@ -62,14 +74,29 @@ class WorkerLink:
 
 
 class OracleLink:
-    """Orders for one oracle."""
+    """Orders for one oracle's place; who fills it may change.
+
+    Attributes:
+        peer: who fills it now.
+        generation: how many have filled it before; a baseline that an earlier one read is gone with it.
+    """
 
     def __init__(self, peer: OraclePeer) -> None:
         self.peer = peer
+        self.generation = 0
         self.before: list[ReadBefore] = []
         self.after: list[ReadAfter] = []
         self.forget: list[int] = []
         self._pending = anyio.Event()
+
+    def lose(self) -> None:
+        """Forget what was for an oracle that is gone; what comes now waits for the next one."""
+        self.generation += 1
+        self.before, self.after, self.forget = [], [], []
+
+    def fill(self, peer: OraclePeer) -> None:
+        """Put somebody else into the place."""
+        self.peer = peer
 
     def flush(self) -> None:
         """Send what has piled up, as soon as the last batch has arrived."""

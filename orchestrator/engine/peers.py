@@ -1,4 +1,4 @@
-"""What the driver talks to: workers and oracles, here or behind Ray, with the same three verbs."""
+"""What the driver talks to: workers and oracles, here or behind Ray, and the crew that has others for lost ones."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ class WorkerPeer(Protocol):
     def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
         """Its events in batches, until it is gone (``PeerLost``) or the caller stops."""
 
+    async def ping(self) -> None:
+        """Return when it has given a sign of life.
+
+        Raises:
+            PeerLost: it is gone.
+        """
+
 
 class OraclePeer(Protocol):
     """An oracle as the driver sees it."""
@@ -42,3 +49,43 @@ class OraclePeer(Protocol):
 
     def events(self) -> AsyncIterator[Sequence[OracleEvent]]:
         """Its events in batches, until it is gone (``PeerLost``) or the caller stops."""
+
+    async def ping(self) -> None:
+        """Return when it has given a sign of life.
+
+        Raises:
+            PeerLost: it is gone.
+        """
+
+
+class Crew(Protocol):
+    """The workers and oracles of a run."""
+
+    @property
+    def workers(self) -> Sequence[WorkerPeer]:
+        """Those that stood at the start."""
+
+    @property
+    def oracles(self) -> Sequence[OraclePeer]:
+        """Those that stood at the start."""
+
+    async def another_worker(self) -> WorkerPeer:
+        """A fresh worker, for the place of a lost one.
+
+        Raises:
+            RunIncomplete: none can be had.
+        """
+
+    async def another_oracle(self) -> OraclePeer:
+        """A fresh oracle, for the place of a lost one.
+
+        Raises:
+            RunIncomplete: none can be had.
+        """
+
+    async def watch(self) -> None:
+        """Watch what carries the crew, until cancelled.
+
+        Raises:
+            RunIncomplete: it is gone, and nobody can be replaced.
+        """

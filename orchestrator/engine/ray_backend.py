@@ -1,4 +1,4 @@
-"""The backend on Ray: starts or joins a cluster, puts workers and oracles on it, and tidies up.
+"""The backend on Ray: puts workers and oracles on a cluster, replaces lost ones, and tidies up.
 
 Every actor has ``max_restarts = 0`` and ``max_task_retries = 0``: Ray's own retries lose and duplicate rows without a
 word. Oracles have no name, and only the driver holds their handles.
@@ -6,24 +6,18 @@ word. Oracles have no name, and only the driver holds their handles.
 
 from __future__ import annotations
 
-import logging
-import os
-import secrets
-import shutil
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
+from anyio.abc import TaskGroup
 
 from oracle.hosting import OracleSetup
 from orchestrator.engine.hosting import WorkerSetup
-from orchestrator.engine.peers import OraclePeer, WorkerPeer
-from orchestrator.engine.ray_errors import Place, place_of
-from orchestrator.engine.reaper import reaping
+from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
+from orchestrator.engine.ray_cluster import cluster, ended_processes
+from orchestrator.engine.ray_errors import Place, first_line, place_of
 from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
 from spec.wire import decode_events
@@ -32,21 +26,21 @@ from spec.wire_orders import decode_oracle_events, encode_oracle_orders, encode_
 COALESCE_S: Final = 0.002
 CALLS_AT_ONCE: Final = 16
 SNAPSHOT_THREADS: Final = 2
-OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
 STOP_S: Final = 2.0
-TEMP_DIR_CHARS_MAX: Final = 45
+START_S: Final = 60.0
+WATCH_S: Final = 1.0
+SETTLE_S: Final = 0.3
 
-_token = ""
-
-Body = Callable[[Sequence[WorkerPeer], Sequence[OraclePeer]], Awaitable[None]]
+Body = Callable[[Crew], Awaitable[None]]
 
 
 async def host_on_ray(
     *,
     address: str,
-    workers: Sequence[WorkerSetup],
-    oracle: OracleSetup,
+    workers: int,
+    worker: Callable[[str], WorkerSetup],
     oracles: int,
+    oracle: OracleSetup,
     body: Body,
     notice: Callable[[str], None],
 ) -> None:
@@ -54,49 +48,129 @@ async def host_on_ray(
 
     Args:
         address: "" starts a cluster here; "host:port" joins one; "job" is the cluster of this Ray job.
-        workers: one setup a worker.
-        oracle: the setup of every oracle.
+        workers: how many workers.
+        worker: the setup of the worker of a name.
         oracles: how many oracles.
-        body: called once all of them answer.
+        oracle: the setup of every oracle.
+        body: called with the crew.
         notice: told in one line what a person should know.
 
     Raises:
         InputError: the cluster or an actor could not be set up.
         RunIncomplete: the cluster was lost.
-        PeerLost: a worker or an oracle was lost.
     """
-    with _cluster(address, notice):
+    with cluster(address, notice):
         try:
-            await _host(workers, oracle, oracles, body)
+            async with anyio.create_task_group() as tasks:
+                crew = RayCrew(worker, oracle, tasks)
+                await crew.muster(workers, oracles)
+                try:
+                    await body(crew)
+                finally:
+                    with anyio.move_on_after(STOP_S, shield=True):
+                        await crew.dismiss()
+                    tasks.cancel_scope.cancel()
         except* OrchestratorError:
             raise
         except* Exception as group:
             raise _placed(group) from group
 
 
-async def _host(workers: Sequence[WorkerSetup], oracle: OracleSetup, oracles: int, body: Body) -> None:
-    from oracle.ray_oracle import RayOracle
-    from orchestrator.engine.ray_worker import SNAPSHOTS, RayWorker
+class RayCrew:
+    """Workers and oracles on Ray, and how to have another one in the place of a lost one.
 
-    worker_actors = {
-        setup.worker_id: _actor(RayWorker, {SNAPSHOTS: SNAPSHOT_THREADS}, setup, COALESCE_S) for setup in workers
-    }
-    oracle_actors = {
-        f"oracle-{number}": _actor(RayOracle, {}, oracle, worker_actors, COALESCE_S) for number in range(oracles)
-    }
-    actors = {**worker_actors, **oracle_actors}
-    async with anyio.create_task_group() as tasks:
-        for name, actor in actors.items():
-            tasks.start_soon(_serve, name, actor)
+    Args:
+        worker: the setup of the worker of a name.
+        oracle: the setup of every oracle.
+        tasks: parent of the calls in which they serve.
+    """
+
+    def __init__(self, worker: Callable[[str], WorkerSetup], oracle: OracleSetup, tasks: TaskGroup) -> None:
+        self._worker_setup, self._oracle_setup, self._tasks = worker, oracle, tasks
+        self._worker_actors: dict[str, Any] = {}
+        self._oracle_actors: dict[str, Any] = {}
+        self.workers: list[WorkerPeer] = []
+        self.oracles: list[OraclePeer] = []
+
+    async def muster(self, workers: int, oracles: int) -> None:
+        """Have the first ones; all of them start at once."""
+        async with anyio.create_task_group() as starting:
+            for _ in range(workers):
+                self.workers.append(self._new_worker())
+            for _ in range(oracles):
+                self.oracles.append(self._new_oracle())
+            for worker in self.workers:
+                starting.start_soon(self._ready, worker)
+            for oracle in self.oracles:
+                starting.start_soon(self._ready, oracle)
+
+    def _new_worker(self) -> RayWorkerPeer:
+        from orchestrator.engine.ray_worker import SNAPSHOTS, RayWorker
+
+        name = f"worker-{len(self._worker_actors)}"
+        actor = _actor(RayWorker, {SNAPSHOTS: SNAPSHOT_THREADS}, self._worker_setup(name), COALESCE_S)
+        self._worker_actors[name] = actor
+        self._tasks.start_soon(_serve, actor)
+        return RayWorkerPeer(name, actor)
+
+    def _new_oracle(self) -> RayOraclePeer:
+        from oracle.ray_oracle import RayOracle
+
+        name = f"oracle-{len(self._oracle_actors)}"
+        actor = _actor(RayOracle, {}, self._oracle_setup, self._worker_actors, COALESCE_S)
+        self._oracle_actors[name] = actor
+        self._tasks.start_soon(_serve, actor)
+        return RayOraclePeer(name, actor)
+
+    async def another_worker(self) -> WorkerPeer:
+        """A fresh worker that every oracle can ask for its records."""
+        await self._check()
+        peer = self._new_worker()
+        await self._ready(peer)
+        for actor in self._oracle_actors.values():
+            with suppress(PeerLost):  # a lost oracle is replaced by one that knows all workers
+                await _call(peer.name, actor.meet.remote(peer.name, self._worker_actors[peer.name]))
+        return peer
+
+    async def another_oracle(self) -> OraclePeer:
+        """A fresh oracle that knows every worker."""
+        await self._check()
+        peer = self._new_oracle()
+        await self._ready(peer)
+        return peer
+
+    async def _ready(self, peer: WorkerPeer | OraclePeer) -> None:
         try:
-            await body(
-                [RayWorkerPeer(name, actor) for name, actor in worker_actors.items()],
-                [RayOraclePeer(name, actor) for name, actor in oracle_actors.items()],
-            )
-        finally:
-            with anyio.move_on_after(STOP_S, shield=True):
-                await _stop(list(actors.values()))
-            tasks.cancel_scope.cancel()
+            with anyio.fail_after(START_S):
+                await peer.ping()
+        except TimeoutError as error:
+            raise RunIncomplete(f"Ray gave no process for {peer.name} within {START_S:g} s") from error
+        except PeerLost as error:
+            raise RunIncomplete(f"{peer.name} could not start: {error.why}") from error
+
+    async def watch(self) -> None:
+        """Watch Ray's own processes on this machine, which nothing else would miss for a long time."""
+        while True:
+            await anyio.sleep(WATCH_S)
+            _check_cluster()
+
+    async def _check(self) -> None:
+        """See that there is a cluster to start anything on: Ray ends the whole process that asks a dead one.
+
+        Raises:
+            RunIncomplete: it is gone.
+        """
+        await anyio.sleep(SETTLE_S)  # its members may die a moment before it is seen dead itself
+        _check_cluster()
+
+    async def dismiss(self) -> None:
+        """Let everybody close what they hold, then end them."""
+        await _stop([*self._worker_actors.values(), *self._oracle_actors.values()])
+
+
+def _check_cluster() -> None:
+    for name in ended_processes():
+        raise RunIncomplete(f"the Ray cluster was lost: {name} has ended. `resume` goes on with what is owed")
 
 
 def _actor(kind: type, groups: dict[str, int], *arguments: object) -> Any:  # noqa: ANN401 - Ray's handles have no type
@@ -114,12 +188,13 @@ def _actor(kind: type, groups: dict[str, int], *arguments: object) -> Any:  # no
     return remote(**options)(kind).remote(*arguments)
 
 
-async def _serve(name: str, actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
-    """Stand by while a peer serves; its end before ours is its loss."""
+async def _serve(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
+    """Stand by while a peer serves. Its loss shows where the driver talks to it, so it is not told from here."""
     try:
         await actor.serve.remote()
     except Exception as error:
-        raise _lost(name, error) from error
+        if place_of(error) is None:
+            raise
 
 
 async def _stop(actors: Sequence[Any]) -> None:
@@ -157,6 +232,10 @@ class RayWorkerPeer:
         async for data in _stream(self.name, self._actor):
             yield decode_events(data)
 
+    async def ping(self) -> None:
+        """Return when it has given a sign of life."""
+        await _call(self.name, self._actor.ping.remote())
+
 
 class RayOraclePeer:
     """An oracle behind Ray."""
@@ -173,6 +252,10 @@ class RayOraclePeer:
         """Its events in batches."""
         async for data in _stream(self.name, self._actor):
             yield decode_oracle_events(data)
+
+    async def ping(self) -> None:
+        """Return when it has given a sign of life."""
+        await _call(self.name, self._actor.ping.remote())
 
 
 async def _call(name: str, reference: Awaitable[object]) -> None:
@@ -196,8 +279,8 @@ def _lost(name: str, error: Exception) -> Exception:
     if place is None:
         return error
     if place is Place.PEER_LOST:
-        return PeerLost(name, _first_line(error))
-    return _error_of(place, _first_line(error))
+        return PeerLost(name, first_line(error))
+    return _error_of(place, first_line(error))
 
 
 def _placed(group: BaseExceptionGroup[Exception]) -> Exception:
@@ -206,7 +289,7 @@ def _placed(group: BaseExceptionGroup[Exception]) -> Exception:
     for error in leaves:
         place = place_of(error)
         if place is not None:
-            return _error_of(place, _first_line(error))
+            return _error_of(place, first_line(error))
     return leaves[0]
 
 
@@ -224,107 +307,3 @@ def _error_of(place: Place, text: str) -> Exception:
     if place is Place.OUR_FAULT:
         return OrchestratorError(f"an internal error at the Ray border: {text}")
     return RunIncomplete(f"the Ray cluster was lost ({place.value}): {text}. `resume` goes on with what is owed")
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
-
-
-@contextmanager
-def _cluster(address: str, notice: Callable[[str], None]) -> Iterator[None]:
-    """A Ray cluster for the time of a run."""
-    if address:
-        with _joined(address, notice):
-            yield
-    else:
-        if os.environ.get("RAY_ADDRESS"):
-            notice("RAY_ADDRESS is set and ignored: engine.address is empty, so Ray starts here")
-        with _own_cluster():
-            yield
-
-
-@contextmanager
-def _own_cluster() -> Iterator[None]:
-    """Start Ray on this machine, private to this run, and leave nothing of it."""
-    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=_short_temp_root()))
-    environment = {
-        **_token_environment(temp_dir),
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_DEDUP_LOGS": "0",
-        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    }
-    try:
-        with reaping(temp_dir), _environment(environment):
-            import ray
-
-            ray.init(
-                address="local",
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                object_store_memory=OBJECT_STORE_BYTES,
-                _temp_dir=str(temp_dir),
-                _node_ip_address="127.0.0.1",
-            )
-            try:
-                yield
-            finally:
-                ray.shutdown()
-    finally:
-        shutil.rmtree(temp_dir, ignore_errors=True)
-
-
-def _token_environment(temp_dir: Path) -> dict[str, str]:
-    """Guard the cluster with a token that only this process and its children can read.
-
-    Ray keeps the token of its import for the whole process, so a second run in a process uses the same one again; where
-    somebody else imported Ray before us, the cluster is left at Ray's own default.
-    """
-    global _token
-    if not _token and "ray" in sys.modules:
-        return {}
-    _token = _token or secrets.token_hex(32)
-    path = temp_dir / "token"
-    path.touch(mode=0o600)
-    path.write_text(_token)
-    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)}
-
-
-def _short_temp_root() -> str:
-    """A directory for Ray's sockets, whose paths have a hard limit of 107 bytes."""
-    root = tempfile.gettempdir()
-    return root if len(root) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
-
-
-@contextmanager
-def _joined(address: str, notice: Callable[[str], None]) -> Iterator[None]:
-    """Join a cluster that somebody else runs."""
-    import ray
-
-    try:
-        context: Any = ray.init(
-            address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
-        )
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise InputError(f"engine.address: cannot join {address!r}: {_first_line(error)}") from error
-    notice(f"joined the Ray cluster at {context.address_info.get('address', address)}")
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-@contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for a while; Ray reads them when it is imported and its processes inherit them."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -77,3 +77,9 @@ def place_of(error: BaseException) -> Place | None:
         if kind.__module__.partition(".")[0] == "ray" and kind.__name__ in PLACES:
             return PLACES[kind.__name__]
     return None
+
+
+def first_line(error: BaseException) -> str:
+    """An error of Ray in one bounded line; the rest of its text is tracebacks of processes far away."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]

@@ -149,6 +149,12 @@ class Worker:
 
     async def serve(self) -> None:
         """Work until cancelled; then close every fixture that is still open."""
+        try:
+            await self._serve()
+        finally:
+            self._outbox.close()
+
+    async def _serve(self) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._serve_closers)
             try:
@@ -183,7 +189,7 @@ class Worker:
             pool.wake()
 
     async def events(self, coalesce_s: float = 0.0) -> list[WorkerEvent]:
-        """What happened since the last call; waits for the first event."""
+        """What happened since the last call; waits for the first event. Empty once the work has ended."""
         return await self._outbox.take_all(coalesce_s)
 
     def snapshot(self, places: Sequence[int]) -> bytes:

@@ -1,0 +1,142 @@
+"""A Ray cluster for the time of a run: started here and private to the run, or joined where somebody else runs one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.engine.ray_errors import first_line
+from orchestrator.engine.reaper import reaping
+from spec.errors import InputError
+
+OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
+TEMP_DIR_CHARS_MAX: Final = 45
+DEATH_INFO_MS: Final = 20_000
+"""How long Ray waits to learn why a call failed. It learns at once while its raylet lives; once that is dead, Ray ends
+the whole process at the end of this wait, since it cannot store the error. So the wait must outlast our own end."""
+
+CONTROL_PROCESSES: Final = frozenset({"gcs_server", "raylet"})
+
+_token = ""
+
+
+@contextmanager
+def cluster(address: str, notice: Callable[[str], None]) -> Iterator[None]:
+    """A Ray cluster for the time of a run."""
+    if address:
+        with _joined(address, notice):
+            yield
+    else:
+        if os.environ.get("RAY_ADDRESS"):
+            notice("RAY_ADDRESS is set and ignored: engine.address is empty, so Ray starts here")
+        with _own_cluster():
+            yield
+
+
+@contextmanager
+def _own_cluster() -> Iterator[None]:
+    """Start Ray on this machine, private to this run, and leave nothing of it."""
+    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=_short_temp_root()))
+    environment = {
+        **_token_environment(temp_dir),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    }
+    try:
+        with reaping(temp_dir), _environment(environment):
+            import ray
+
+            ray.init(
+                address="local",
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                object_store_memory=OBJECT_STORE_BYTES,
+                _temp_dir=str(temp_dir),
+                _node_ip_address="127.0.0.1",
+                _system_config={"timeout_ms_task_wait_for_death_info": DEATH_INFO_MS},
+            )
+            try:
+                yield
+            finally:
+                ray.shutdown()
+    finally:
+        shutil.rmtree(temp_dir, ignore_errors=True)
+
+
+def _token_environment(temp_dir: Path) -> dict[str, str]:
+    """Guard the cluster with a token that only this process and its children can read.
+
+    Ray keeps the token of its import for the whole process, so a second run in a process uses the same one again; where
+    somebody else imported Ray before us, the cluster is left at Ray's own default.
+    """
+    global _token
+    if not _token and "ray" in sys.modules:
+        return {}
+    _token = _token or secrets.token_hex(32)
+    path = temp_dir / "token"
+    path.touch(mode=0o600)
+    path.write_text(_token)
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)}
+
+
+def _short_temp_root() -> str:
+    """A directory for Ray's sockets, whose paths have a hard limit of 107 bytes."""
+    root = tempfile.gettempdir()
+    return root if len(root) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
+
+
+@contextmanager
+def _joined(address: str, notice: Callable[[str], None]) -> Iterator[None]:
+    """Join a cluster that somebody else runs."""
+    import ray
+
+    try:
+        context: Any = ray.init(
+            address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise InputError(f"engine.address: cannot join {address!r}: {first_line(error)}") from error
+    notice(f"joined the Ray cluster at {context.address_info.get('address', address)}")
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for a while; Ray reads them when it is imported and its processes inherit them."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def ended_processes() -> list[str]:
+    """Which of Ray's control processes that this process started have ended; none where it joined a cluster."""
+    from ray._private import worker
+
+    node: Any = worker._global_node
+    if node is None:
+        return []
+    return [
+        name
+        for name, started in node.all_processes.items()
+        if name in CONTROL_PROCESSES and any(info.process.poll() is not None for info in started)
+    ]
