@@ -30,7 +30,7 @@ from spec.canonical import Json, JsonObject
 from spec.clock import Clock
 from spec.contract import Effect, EffectKind
 from spec.environment import ProductVerifier, Screen, Tool, ToolError
-from spec.errors import PeerLost
+from spec.errors import PeerLost, RunIncomplete
 from spec.mailbox import Mailbox
 from spec.messages import (
     Cause,
@@ -312,9 +312,18 @@ class Stage:
         self.notices: list[str] = []
         self.files = SyncedFiles(refuses_from)
         self._in_flight, self._arms = in_flight, arms
-        self._rules = {"attempts": 3, "drain_s": 30.0, "group_commit_s": 0.005, "stall_report_s": 0.0, **rules}
+        self._rules = {
+            "attempts": 3,
+            "drain_s": 30.0,
+            "group_commit_s": 0.005,
+            "stall_report_s": 0.0,
+            "heartbeat_s": 2.0,
+            "losses_max": 3,
+            **rules,
+        }
         self.workers = [ScriptedWorker(f"worker-{place}", self) for place in range(workers)]
-        self.oracle = ScriptedOracle(self)
+        self.oracles = [ScriptedOracle("oracle-0", self)]
+        self.broken = False
         self.ledger = Ledger(self.plan)
         self.leases = 0
         self.draining = False
@@ -349,7 +358,30 @@ class Stage:
 
     async def run(self) -> None:
         """Run a driver to its end."""
-        await self.driver().run(self.workers, [self.oracle])
+        await self.driver().run(self)
+
+    @property
+    def oracle(self) -> ScriptedOracle:
+        """The oracle that answers now."""
+        return self.oracles[-1]
+
+    async def another_worker(self) -> ScriptedWorker:
+        """A fresh worker, after a while."""
+        await self.clock.sleep(1.0)
+        self.workers.append(ScriptedWorker(f"worker-{len(self.workers)}", self))
+        return self.workers[-1]
+
+    async def another_oracle(self) -> ScriptedOracle:
+        """A fresh oracle, after a while."""
+        await self.clock.sleep(1.0)
+        self.oracles.append(ScriptedOracle(f"oracle-{len(self.oracles)}", self))
+        return self.oracles[-1]
+
+    async def watch(self) -> None:
+        """Watch until ``broken`` is set."""
+        while not self.broken:
+            await self.clock.sleep(0.5)
+        raise RunIncomplete("the cluster is gone")
 
     def lines(self) -> list[dict[str, Any]]:
         """What stands in the journal, commits and heads aside."""
@@ -375,6 +407,7 @@ class Scripted:
         self.name, self.stage = name, stage
         self.attempt: dict[int, int] = {}
         self.box: Mailbox[Any] = Mailbox()
+        self.stuck = False
 
     def tell(self, event: Any) -> None:
         """Answer after the script's delay, perhaps twice."""
@@ -386,6 +419,11 @@ class Scripted:
         attempt = self.attempt.get(ordinal, 0)
         self.stage.log.append((verb, ordinal, attempt))
         return attempt
+
+    async def ping(self) -> None:
+        """Give a sign of life, unless it is stuck."""
+        if self.stuck:
+            await anyio.sleep_forever()
 
     async def events(self) -> AsyncIterator[Sequence[Any]]:
         while True:
@@ -437,9 +475,6 @@ class ScriptedWorker(Scripted):
 
 class ScriptedOracle(Scripted):
     """Reads by the script; checks that nothing comes too early."""
-
-    def __init__(self, stage: Stage) -> None:
-        super().__init__("oracle-0", stage)
 
     async def post(self, orders: OracleOrders) -> None:
         for ordinal in orders.forget:

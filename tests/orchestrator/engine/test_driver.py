@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.driver import BACKOFF_FIRST_S
 from orchestrator.ledger import Standing
-from spec.errors import JournalUnwritable, PeerLost
+from spec.errors import JournalUnwritable
 from spec.messages import Finished, Judged, Noted, Opened, Ready, Unread
 from spec.reading import ReadPath
 
@@ -222,7 +222,7 @@ def act_while_running(scene: Any, act: Callable[[Any], None], after_s: float) ->
         driver = scene.driver()
         began = anyio.current_time()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(driver.run, scene.workers, [scene.oracle])
+            tasks.start_soon(driver.run, scene)
             await anyio.sleep(after_s)
             act(driver)
         return anyio.current_time() - began
@@ -290,21 +290,6 @@ def test_a_stop_ends_at_once(stage: MakeStage, virtual: Virtual) -> None:
     assert scored
     assert all(ordinal % 2 == 0 for ordinal in scored)
     assert scene.ledger.owed() == 10 - len(scored)
-
-
-@pytest.mark.parametrize("who", ["worker", "oracle"])
-def test_a_lost_peer_ends_the_run(stage: MakeStage, virtual: Virtual, who: str) -> None:
-    """The loss comes out as it is; what was finished is durable, everything else is owed, nothing is inferred."""
-    scene = stage(trials=10, workers=2, in_flight=4)
-    scene.script = lambda ordinal, attempt: "hangs" if ordinal == 3 else "good"
-    peer = scene.workers[1] if who == "worker" else scene.oracle
-    with pytest.raises(BaseExceptionGroup) as caught:
-        virtual(act_while_running(scene, lambda driver: peer.box.close(), after_s=5))
-    assert [type(leaf) for leaf in leaves(caught.value)] == [PeerLost]
-    scene.ledger.check()
-    terminal = [line["key"] for line in scene.lines() if line["type"] in TERMINAL]
-    assert len(terminal) == 10 - scene.ledger.owed()
-    assert scene.plan.key(3) not in terminal
 
 
 def test_after_the_disk_has_refused_nothing_is_acknowledged(stage: MakeStage, virtual: Virtual) -> None:
