@@ -182,3 +182,60 @@ def test_the_second_signal_stops_at_once(program: Program, tmp_path: Path) -> No
     assert (driver.returncode, len(lines)) == (143, 1)
     assert json.loads(lines[0])["conservation"]["owed"] == 18
     assert is_clear(directory)
+
+
+def process_named(driver: subprocess.Popen[str], title: str) -> int | None:
+    """The process below a driver whose command line begins with a title, the youngest where there are several."""
+    parents = {driver.pid}
+    found: list[int] = []
+    for entry in sorted(int(path.name) for path in reaper.PROC.iterdir() if path.name.isdigit()):
+        try:
+            parent = int((reaper.PROC / str(entry) / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (reaper.PROC / str(entry) / "cmdline").read_text()
+        except OSError:
+            continue
+        if parent in parents:
+            parents.add(entry)
+            if title in command:
+                found.append(entry)
+    return found[-1] if found else None
+
+
+def test_killed_workers_and_oracles_cost_attempts_and_no_results(
+    program: Program, inline_digest: str, tmp_path: Path
+) -> None:
+    """A worker and then the oracle are killed in the middle: the run goes on by itself and finds what it would have."""
+    run_dir = tmp_path / "run"
+    slowly = (
+        "run.trials=2",
+        "engine.workers=2",
+        "engine.in_flight=2",
+        "engine.lease_max=1",
+        "limits.group_commit_ms=300",
+    )
+    driver = program(*run_words(REFERENCE, run_dir, slowly, "--json"))
+    for title, scored in (("ray::RayWorker", 2), ("ray::RayOracle", 8)):
+        assert wait_until(journal_has(run_dir, b"scored", scored), START_S)
+        victim = process_named(driver, title)
+        assert victim is not None
+        os.kill(victim, signal.SIGKILL)
+        assert wait_until(journal_has(run_dir, b"note", 1 if title == "ray::RayWorker" else 2), GONE_S)
+    answer = json.loads(driver.communicate(timeout=START_S)[0])
+    assert (answer["exit"], answer["conservation"]["scored"]) == (0, PLANNED)
+    assert digest_of(run_dir) == inline_digest
+
+
+@pytest.mark.parametrize("title", ["gcs_server", "raylet/raylet"])
+def test_a_dead_cluster_ends_the_run_with_3(program: Program, inline_digest: str, tmp_path: Path, title: str) -> None:
+    """The control process of Ray is killed: the run ends by itself within 30 s, and resume does the rest."""
+    run_dir = tmp_path / "run"
+    driver = program(*run_words(REFERENCE, run_dir, ("run.trials=2", *SLOWLY), "--json"))
+    assert wait_until(journal_has(run_dir, b"scored", 2), START_S)
+    victim = process_named(driver, title)
+    assert victim is not None
+    os.kill(victim, signal.SIGKILL)
+    answer = json.loads(driver.communicate(timeout=30)[0])
+    assert answer["exit"] == driver.returncode == 3
+    assert answer["conservation"]["owed"] > 0
+    assert resumed(program, run_dir)["exit"] == 0
+    assert digest_of(run_dir) == inline_digest
