@@ -23,6 +23,7 @@ from spec.canonical import JsonObject
 from spec.mailbox import Mailbox
 from spec.messages import Judged, OracleEvent, OracleOrders, ReadAfter, ReadBefore, Ready, Unread
 from spec.reading import ReadPath, Tables
+from spec.text import clean, describe
 
 SLOW_READS_MAX: Final = 256
 """Readings that are repeated, polled or settled at once."""
@@ -117,7 +118,7 @@ class OracleService:
         try:
             channel = self._open_channel(name)
         except Exception as error:  # noqa: BLE001 - a channel that cannot be opened leaves its records unknown
-            return ReadFailed(f"channel {name!r} cannot be opened: {type(error).__name__}: {error}")
+            return ReadFailed(describe(error, f"channel {name!r} cannot be opened"))
         if channel is None:
             return ReadFailed(f"no channel is called {name!r}")
         self._channels[name] = channel
@@ -127,7 +128,7 @@ class OracleService:
         channel = self._channel(name)
         if isinstance(channel, ReadFailed):
             for watch in watches:
-                self._outbox.put(Unread(watch.ordinal, watch.attempt, 0, channel.reason))
+                self._unread(watch, 0, channel.reason)
         elif channel.batches:
             together = [watch for watch in watches if baseline or watch.path.final]
             alone = [watch for watch in watches if not (baseline or watch.path.final)]
@@ -164,7 +165,7 @@ class OracleService:
                 partial(self._read_one, channel, watch.path), self._policy, self._time, first=first
             )
         if isinstance(answer, ReadFailed):
-            self._outbox.put(Unread(watch.ordinal, watch.attempt, reads, f"the baseline: {answer.reason}"))
+            self._unread(watch, reads, f"the baseline: {answer.reason}")
         else:
             self._keep_baseline(watch, answer)
 
@@ -190,7 +191,7 @@ class OracleService:
         try:
             return self._side.judge(watch.subject, watch.report, watch.before, answer)
         except Exception as error:  # noqa: BLE001 - a record that cannot be judged is unknown, never wrong
-            return Judgement(False, False, f"judging failed: {type(error).__name__}: {error}", {})
+            return Judgement(False, False, describe(error, "judging failed"), {})
 
     def _answer(self, watch: _Watch, judgement: Judgement, reads: int) -> None:
         if judgement.readable:
@@ -198,7 +199,11 @@ class OracleService:
                 Judged(watch.ordinal, watch.attempt, reads, judgement.reason, judgement.body, judgement.seen)
             )
         else:
-            self._outbox.put(Unread(watch.ordinal, watch.attempt, reads, judgement.reason))
+            self._unread(watch, reads, judgement.reason)
+
+    def _unread(self, watch: _Watch, reads: int, reason: str) -> None:
+        """Say that a record is unknown; a reason may come from a channel that nobody here knows."""
+        self._outbox.put(Unread(watch.ordinal, watch.attempt, reads, clean(reason)))
 
     async def _read_one(self, channel: Channel, path: ReadPath) -> Tables | ReadFailed:
         return (await self._read(channel, [path]))[0]
@@ -213,7 +218,7 @@ class OracleService:
             return [ReadFailed(f"no answer within {limit_s:g} s")] * len(paths)
         except BaseException as error:  # noqa: BLE001 - a channel that fails leaves the record unknown
             await checkpoint_if_cancelled()  # raises where the cancellation is ours
-            return [ReadFailed(f"the channel failed: {type(error).__name__}: {error}")] * len(paths)
+            return [ReadFailed(describe(error, "the channel failed"))] * len(paths)
         if len(answers) != len(paths):
             return [ReadFailed(f"the channel gave {len(answers)} answers for {len(paths)} records")] * len(paths)
         return answers

@@ -43,12 +43,12 @@ from spec.messages import (
     Unread,
     WorkerEvent,
 )
+from spec.text import describe
 from spec.trial import Payload, Trial, trial_key
 
 BACKOFF_FIRST_S: Final = 0.2
 BACKOFF_MAX_S: Final = 30.0
 FLUSH_S: Final = 10.0
-DETAIL_CHARS_MAX: Final = 500
 
 
 class Phase(StrEnum):
@@ -222,7 +222,7 @@ class Driver:
         try:
             seed, params = self._payload(cell.task, cell.trial)
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
-            seed, params, problem = 0, {}, f"the payload: {type(error).__name__}: {error}"[:DETAIL_CHARS_MAX]
+            seed, params, problem = 0, {}, describe(error, "the payload")
         task_id, arm = self._plan.task_ids[cell.task], self._plan.arms[cell.arm]
         attempt = self.ledger.next_attempt(ordinal)
         trial = Trial(ordinal, trial_key(arm, task_id, cell.trial), task_id, arm, cell.trial, seed, params, attempt)

@@ -34,9 +34,8 @@ from spec.mailbox import Mailbox
 from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent, WorkerOrders
 from spec.report import ArmFault, MalformedReport
 from spec.task import Task
+from spec.text import clean, describe
 from spec.trial import Payload, Trial
-
-DETAIL_CHARS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +231,7 @@ class Worker:
             slot.told = ArmTask(goal, dict(trial.params), slot.backend.tools, trial.seed, deadline_s)
         except BaseException as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
             await checkpoint_if_cancelled()  # raises where the cancellation is ours
-            self._fail(slot, f"opening a fixture: {describe(error)}")
+            self._fail(slot, describe(error, "opening a fixture"))
             return
         if slot.closed:  # the driver let go of the trial while its fixture was still opening
             self._let_go(slot)
@@ -265,7 +264,7 @@ class Worker:
         except MalformedReport as error:
             return self._broken(ArmFault.MALFORMED, describe(error))
         except ArmFaultError as error:
-            return self._broken(error.kind, error.detail)
+            return self._named_fault(error)
         except Exception as error:  # noqa: BLE001 - whatever an arm raises is its own fault, never the run's
             return self._broken(ArmFault.RAISED, describe(error))
         except BaseException as error:  # noqa: BLE001 - an arm may ask the process to exit; the run goes on
@@ -281,6 +280,13 @@ class Worker:
     def _oversize(self, report: JsonObject) -> str:
         size_bytes, limit = len(canonical_json(report)), self._limits.report_bytes_max
         return f"the report has {size_bytes} bytes, at most {limit} are allowed" if size_bytes > limit else ""
+
+    def _named_fault(self, error: ArmFaultError) -> _Answer:
+        """The fault that an error names; an arm may raise one too, and with anything in it."""
+        kind, detail = getattr(error, "kind", None), getattr(error, "detail", None)
+        if isinstance(kind, ArmFault) and isinstance(detail, str):
+            return self._broken(kind, clean(detail))
+        return self._broken(ArmFault.RAISED, describe(error))
 
     def _broken(self, fault: ArmFault, detail: str) -> _Answer:
         return _Answer(self._side.not_reported(fault, detail), fault, detail)
@@ -307,7 +313,7 @@ class Worker:
         try:
             slot.fixture.seal()
         except Exception as error:  # noqa: BLE001 - whatever a fixture raises is the provider's fault
-            slot.backend.fault = f"sealing the environment: {describe(error)}"
+            slot.backend.fault = describe(error, "sealing the environment")
         if slot.backend.fault is not None:
             self._fail(slot, slot.backend.fault)
             return
@@ -342,7 +348,7 @@ class Worker:
                 await slot.fixture.close()
             except BaseException as error:  # noqa: BLE001 - the trial is scored; this is only noted
                 await checkpoint_if_cancelled()  # raises where the cancellation is ours
-                self._outbox.put(Noted(f"closing a fixture of {slot.trial.key}: {describe(error)}"))
+                self._outbox.put(Noted(describe(error, f"closing a fixture of {slot.trial.key}")))
         self._count_closed()
 
     def _close_expired(self, slot: _Slot) -> None:
@@ -365,18 +371,8 @@ class Worker:
             await self._all_closed.wait()
 
     def _fail(self, slot: _Slot, detail: str) -> None:
-        self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail[:DETAIL_CHARS_MAX]))
+        self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail))
 
 
 def _past_due(slot: _Slot, now: float) -> bool:
     return now > slot.due
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one bounded line, even where its own text cannot be had."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - an arm's exception may lie about itself
-        text = "(its text cannot be had)"
-    name = type(error).__name__
-    return f"{name}: {text}"[:DETAIL_CHARS_MAX] if text else name

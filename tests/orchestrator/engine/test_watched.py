@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Any
 
 import anyio
 import pytest
@@ -96,6 +97,26 @@ async def test_a_tools_refusal_is_the_arms_business(clock: Clock) -> None:
     for request in requests:
         with pytest.raises(ToolError, match="no such field"):
             await request()
+    assert watched.fault is None
+
+
+CALLS_THAT_ARE_NONE = [
+    (["save"], {}, "a tool's name must be text, not list"),
+    ("save", None, "save: the arguments must be a mapping, not NoneType"),
+    ("save", {3: "x"}, "save: the arguments must be plain JSON: TypeError"),
+    ("save", {"note": object()}, "save: the arguments must be plain JSON: TypeError"),
+    ("save", {"note": "\ud800"}, "save: the arguments must be plain JSON: TypeError"),
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("tool", "arguments", "reason"), CALLS_THAT_ARE_NONE)
+async def test_a_call_that_is_none_is_the_arms_own(clock: Clock, tool: Any, arguments: Any, reason: str) -> None:
+    """It never reaches the provider, so an arm cannot make its trial count as the provider's failure."""
+    watched = WatchedBackend(Backend(ConnectionError("not asked")), clock)
+    with pytest.raises(ToolError) as refused:
+        await watched.call(tool, arguments)
+    assert str(refused.value).startswith(reason)
     assert watched.fault is None
 
 

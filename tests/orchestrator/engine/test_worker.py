@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import orjson
@@ -126,7 +126,13 @@ def raising(error: BaseException) -> Any:
 
 class Mute(Exception):
     def __str__(self) -> str:
-        raise RuntimeError("no text")
+        raise SystemExit("no text")
+
+
+def odd_fault(kind: object, detail: object) -> ArmFaultError:
+    error = ArmFaultError(ArmFault.TIMEOUT, "so")
+    error.kind, error.detail = cast(Any, kind), cast(Any, detail)
+    return error
 
 
 FAULTS = [
@@ -134,6 +140,10 @@ FAULTS = [
     (TimeoutError(), ArmFault.RAISED, "TimeoutError"),
     (ToolError("no such tool"), ArmFault.RAISED, "ToolError: no such tool"),
     (Mute(), ArmFault.RAISED, "Mute: (its text cannot be had)"),
+    (RuntimeError("half a pair: \ud800"), ArmFault.RAISED, "RuntimeError: half a pair: ?"),
+    (odd_fault("made up", "so"), ArmFault.RAISED, "ArmFaultError: timeout: so"),
+    (odd_fault(ArmFault.REFUSAL, None), ArmFault.RAISED, "ArmFaultError: timeout: so"),
+    (odd_fault(ArmFault.REFUSAL, "\ud800"), ArmFault.REFUSAL, "?"),
     (KeyboardInterrupt(), ArmFault.EXITED, "KeyboardInterrupt"),
     (SystemExit(3), ArmFault.EXITED, "SystemExit: 3"),
     (BaseExceptionGroup("two", [SystemExit(1)]), ArmFault.EXITED, "BaseExceptionGroup: two (1 sub-exception)"),
