@@ -178,9 +178,7 @@ def _call_problems(where: str, entry: object) -> list[str]:
     for name in _AMOUNTS:
         value = values.get(name)
         if value is not None and not _is_amount(value):
-            problems.append(
-                f"{where}.{name} {limit}, not {_shown(value)}"
-            )
+            problems.append(f"{where}.{name} {limit}, not {_shown(value)}")
     return problems
 
 
