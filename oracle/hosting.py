@@ -30,6 +30,7 @@ class OracleSetup(NamedTuple):
         side: ``"module:attribute"`` of the kind's oracle side.
         fields: what that is built with: gold, contracts, schemas.
         policy: how often and how long an unreadable record is read again.
+        baseline_s: seconds in which the reading before the arm must be there.
         folder: the first place to look for the side's module, for a kind that a user brings; None for ours, which
             come from what is installed and nowhere else.
     """
@@ -37,6 +38,7 @@ class OracleSetup(NamedTuple):
     side: str
     fields: Mapping[str, Any]
     policy: RetryPolicy
+    baseline_s: float
     folder: Path | None = None
 
 
@@ -59,7 +61,7 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
             return channel
         return None
 
-    return OracleService(side=side, channels=open_channel, policy=setup.policy, time=time)
+    return OracleService(side=side, channels=open_channel, policy=setup.policy, baseline_s=setup.baseline_s, time=time)
 
 
 def _import(module: str, folder: Path | None) -> ModuleType:

@@ -7,6 +7,7 @@ slowest of its batch. It prints nothing: whatever an oracle prints is public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -32,9 +33,10 @@ SLOW_READS_MAX: Final = 256
 class _Watch:
     """One trial that the oracle looks at."""
 
-    __slots__ = ("attempt", "before", "ordinal", "path", "report", "subject")
+    __slots__ = ("attempt", "baseline_due", "before", "ordinal", "path", "report", "subject")
 
-    def __init__(self, request: ReadBefore) -> None:
+    def __init__(self, request: ReadBefore, baseline_due: float) -> None:
+        self.baseline_due = baseline_due
         self.ordinal, self.attempt, self.path = request.ordinal, request.attempt, request.read_path
         self.subject = Subject(request.key, request.task_id, request.params)
         self.before: Tables | None = None
@@ -48,13 +50,21 @@ class OracleService:
         side: the kind's oracle side, which holds the gold.
         channels: opens the channel of a name, or says None; called once a name.
         policy: how often and how long an unreadable record is read again.
+        baseline_s: seconds from the request in which the reading before the arm must be there.
         time: where time comes from.
     """
 
     def __init__(
-        self, *, side: OracleSide, channels: Callable[[str], Channel | None], policy: RetryPolicy, time: Timekeeper
+        self,
+        *,
+        side: OracleSide,
+        channels: Callable[[str], Channel | None],
+        policy: RetryPolicy,
+        baseline_s: float,
+        time: Timekeeper,
     ) -> None:
         self._side, self._open_channel, self._policy, self._time = side, channels, policy, time
+        self._baseline_s = baseline_s
         self._channels: dict[str, Channel] = {}
         self._inbox: Mailbox[OracleOrders] = Mailbox()
         self._outbox: Mailbox[OracleEvent] = Mailbox()
@@ -93,7 +103,7 @@ class OracleService:
             self._start(tasks, channel, watches, baseline=False)
 
     def _watch(self, request: ReadBefore) -> _Watch:
-        watch = self._watched[request.ordinal] = _Watch(request)
+        watch = self._watched[request.ordinal] = _Watch(request, anyio.current_time() + self._baseline_s)
         return watch
 
     def _resume(self, request: ReadAfter) -> _Watch | None:
@@ -145,7 +155,8 @@ class OracleService:
         self, tasks: TaskGroup, channel: Channel, watches: Sequence[_Watch], *, baseline: bool
     ) -> None:
         """Read many records once; what is not readable goes on alone."""
-        answers = await self._read(channel, [watch.path for watch in watches])
+        deadline = min(watch.baseline_due for watch in watches) if baseline else math.inf
+        answers = await self._read(channel, [watch.path for watch in watches], deadline)
         for watch, answer in zip(watches, answers, strict=True):
             if baseline:
                 if isinstance(answer, ReadFailed):
@@ -160,10 +171,18 @@ class OracleService:
                     tasks.start_soon(self._settle, channel, watch, answer)
 
     async def _read_baseline(self, channel: Channel, watch: _Watch, first: ReadFailed | None = None) -> None:
-        async with self._slow:
-            answer, reads = await read_until_readable(
-                partial(self._read_one, channel, watch.path), self._policy, self._time, first=first
-            )
+        reads = 0 if first is None else 1
+        answer: Tables | ReadFailed = first or ReadFailed(f"not read within {self._baseline_s:g} s")
+
+        async def read() -> Tables | ReadFailed:
+            nonlocal reads, answer
+            reads += 1
+            answer = await self._read_one(channel, watch.path)
+            return answer
+
+        with anyio.CancelScope(deadline=watch.baseline_due):
+            async with self._slow:
+                await read_until_readable(read, self._policy, self._time, first=first)
         if isinstance(answer, ReadFailed):
             self._unread(watch, reads, f"the baseline: {answer.reason}")
         else:
@@ -208,9 +227,11 @@ class OracleService:
     async def _read_one(self, channel: Channel, path: ReadPath) -> Tables | ReadFailed:
         return (await self._read(channel, [path]))[0]
 
-    async def _read(self, channel: Channel, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
-        """One bounded reading; whatever goes wrong is an answer."""
-        limit_s = self._policy.read_deadline_s
+    async def _read(
+        self, channel: Channel, paths: Sequence[ReadPath], deadline: float = math.inf
+    ) -> Sequence[Tables | ReadFailed]:
+        """One reading within the policy's time, and before a deadline; whatever goes wrong is an answer."""
+        limit_s = min(self._policy.read_deadline_s, max(0.0, deadline - anyio.current_time()))
         try:
             with anyio.fail_after(limit_s):
                 answers = await channel.read(paths)

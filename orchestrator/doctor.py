@@ -148,7 +148,7 @@ async def _start_ray() -> None:
     from orchestrator.engine.ray_backend import host_on_ray
     from orchestrator.kinds import EFFECT
 
-    unused = OracleSetup(side=EFFECT.oracle, fields={}, policy=RetryPolicy(1, 1.0))
+    unused = OracleSetup(side=EFFECT.oracle, fields={}, policy=RetryPolicy(1, 1.0), baseline_s=1.0)
 
     async def body(workers: object, oracles: object) -> None:
         return

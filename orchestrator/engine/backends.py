@@ -75,5 +75,6 @@ def _oracle_setup(prepared: Prepared) -> OracleSetup:
         side=prepared.kind.oracle,
         fields=prepared.side.oracle_fields(),
         policy=RetryPolicy(table.read_attempts, table.read_deadline_s),
+        baseline_s=prepared.config.limits.baseline_s,
         folder=None if prepared.kind in KINDS.values() else prepared.loaded.folder,
     )

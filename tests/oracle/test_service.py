@@ -18,6 +18,7 @@ from spec.messages import Judged, OracleOrders, ReadAfter, ReadBefore, Ready, Un
 from spec.reading import ReadPath, Tables
 
 POLICY = RetryPolicy(read_attempts=3, read_deadline_s=30)
+BASELINE_S = 50
 Answer = Tables | ReadFailed | float | BaseException
 """What a record does when it is read: tables, unreadable, seconds until it can be read, or an error."""
 
@@ -99,7 +100,9 @@ class Desk:
         self.opened: list[str] = []
         self.events: list[Any] = []
         self._times: list[float] = []
-        self.service = OracleService(side=self.side, channels=self._open, policy=POLICY, time=clock)
+        self.service = OracleService(
+            side=self.side, channels=self._open, policy=POLICY, baseline_s=BASELINE_S, time=clock
+        )
 
     def _open(self, name: str) -> ScriptedChannel | None:
         self.opened.append(name)
@@ -338,6 +341,22 @@ async def test_a_record_that_cannot_be_judged_is_unread(desk: MakeDesk) -> None:
         at.after(1)
         await anyio.sleep(60)
         assert at.events == [Unread(1, 1, 3, "judging failed: ZeroDivisionError: of what")]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("batches", [True, False])
+async def test_a_baseline_has_its_own_time(desk: MakeDesk, batches: bool) -> None:
+    """However often it may be tried again, a baseline that is not there in time leaves its trial unread."""
+    at = desk({1: [100.0], 2: [100.0, RECORD]}, batches=batches)
+    async with at.serving():
+        began = anyio.current_time()
+        at.before(1)
+        at.before(2)
+        await anyio.sleep(BASELINE_S + 1)
+        assert [type(event) for event in at.events] == [Ready, Unread]
+        assert at.events[0] == Ready(2, 1)
+        assert at.events[1] == Unread(1, 1, 2, "the baseline: no answer within 30 s")
+        assert at.told_at(began)[1] == BASELINE_S
 
 
 @pytest.mark.anyio
