@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,10 @@ class RayOracle:
     async def _fetch(self, worker: str, places: Sequence[int]) -> bytes:
         answer: bytes = await self._workers[worker].snapshot.remote(list(places))
         return answer
+
+    async def pid(self) -> int:
+        """The process that hosts the oracle."""
+        return os.getpid()
 
     async def serve(self) -> None:
         """Work until ``stop``."""

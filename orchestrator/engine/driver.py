@@ -48,7 +48,6 @@ from spec.trial import Payload, Trial, trial_key
 
 BACKOFF_FIRST_S: Final = 0.2
 BACKOFF_MAX_S: Final = 30.0
-FLUSH_S: Final = 10.0
 
 
 class Phase(StrEnum):
@@ -181,8 +180,8 @@ class Driver:
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
-            with anyio.move_on_after(FLUSH_S, shield=True):
-                await self._committer.flush()
+            self._over.set()
+            await self._committer.flush()  # shielded; what was judged is kept however this ended
 
     def drain(self) -> None:
         """Start nothing more; what runs may end within ``drain_s``."""
@@ -206,6 +205,8 @@ class Driver:
 
     def _move_on(self) -> None:
         """Lease what there is room for, send what has piled up, and see whether the run is over."""
+        if self._over.is_set():
+            return
         if not self._draining:
             self._leasing.deal(self._workers, len(self.active), self._lease)
             self._journal_leases()

@@ -94,8 +94,10 @@ async def _host(workers: Sequence[WorkerSetup], oracle: OracleSetup, oracles: in
                 [RayOraclePeer(name, actor) for name, actor in oracle_actors.items()],
             )
         finally:
-            with anyio.move_on_after(STOP_S, shield=True):
+            with anyio.move_on_after(_stop_s(workers, oracle), shield=True):
                 await _stop(list(actors.values()))
+            for actor in actors.values():
+                _kill(actor)
             tasks.cancel_scope.cancel()
 
 
@@ -123,19 +125,30 @@ async def _serve(name: str, actor: Any) -> None:  # noqa: ANN401 - Ray's handles
 
 
 async def _stop(actors: Sequence[Any]) -> None:
-    """Let every actor close what it holds, then end it."""
-    import ray
-
+    """Let every actor close what it holds; one that gives no sign of life is not waited for."""
     async with anyio.create_task_group() as tasks:
         for actor in actors:
             tasks.start_soon(_stop_one, actor)
-    for actor in actors:
-        ray.kill(actor)
+
+
+def _stop_s(workers: Sequence[WorkerSetup], oracle: OracleSetup) -> float:
+    """How long the peers may take to close: a worker its fixtures and its provider, an oracle its channels."""
+    closing_s = max((2 * setup.limits.close_s for setup in workers), default=0.0)
+    return STOP_S + max(closing_s, oracle.policy.read_deadline_s)
+
+
+def _kill(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
+    import ray
+
+    ray.kill(actor)
 
 
 async def _stop_one(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
     try:
-        await actor.stop.remote()
+        with anyio.move_on_after(STOP_S) as silent:
+            await actor.pid.remote()
+        if not silent.cancelled_caught:
+            await actor.stop.remote()
     except Exception as error:
         if place_of(error) is None:
             raise
@@ -258,15 +271,19 @@ def _own_cluster() -> Iterator[None]:
         with reaping(temp_dir), _environment(environment):
             import ray
 
-            ray.init(
-                address="local",
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                object_store_memory=OBJECT_STORE_BYTES,
-                _temp_dir=str(temp_dir),
-                _node_ip_address="127.0.0.1",
-            )
+            try:
+                ray.init(
+                    address="local",
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    object_store_memory=OBJECT_STORE_BYTES,
+                    _temp_dir=str(temp_dir),
+                    _node_ip_address="127.0.0.1",
+                )
+            except Exception as error:
+                message = f"Ray cannot be started here: {_first_line(error)}; --inline does without it"
+                raise InputError(message) from error
             try:
                 yield
             finally:

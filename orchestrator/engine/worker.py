@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -58,7 +59,7 @@ class WorkerLimits:
     """Bounds of a worker.
 
     Attributes:
-        open_s, close_s: seconds for opening and closing one fixture.
+        open_s, close_s: seconds for opening and closing one fixture; closing the provider takes no longer either.
         idle_s: seconds that an arm may go without using its environment; 0 is no limit.
         report_bytes_max: size of a report as JSON.
         threads_max: arms that may block a thread at once.
@@ -147,7 +148,7 @@ class Worker:
         return JobPool(take=take, run=run, overdue=overdue, expired=expired, clock=self._clock)
 
     async def serve(self) -> None:
-        """Work until cancelled; then close every fixture that is still open."""
+        """Work until cancelled; then close every fixture that is still open, and the provider."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._serve_closers)
             try:
@@ -158,6 +159,7 @@ class Worker:
                 with anyio.move_on_after(self._limits.close_s, shield=True):
                     await self._close_all()
                 self._closing.cancel()
+                await self._close_provider()
 
     async def _serve_closers(self) -> None:
         """Close fixtures, shielded: a close that is under way when the work ends is carried through."""
@@ -232,12 +234,12 @@ class Worker:
         except BaseException as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
             await checkpoint_if_cancelled()  # raises where the cancellation is ours
             self._fail(slot, describe(error, "opening a fixture"))
-            return
+        else:
+            if not slot.closed:
+                self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
         if slot.closed:  # the driver let go of the trial while its fixture was still opening
             self._let_go(slot)
             self._closers.wake()
-            return
-        self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
 
     def _open_expired(self, slot: _Slot) -> None:
         self._fail(slot, f"a fixture did not open within {self._limits.open_s:g} s")
@@ -342,6 +344,8 @@ class Worker:
 
     async def _close(self, slot: _Slot) -> None:
         slot.closed = True
+        if slot.backend is not None:
+            slot.backend.revoke()  # an arm that blocks its thread may still run where the work was broken off
         if slot.fixture is not None:
             self._shelf.drop(slot.place)
             try:
@@ -369,6 +373,10 @@ class Worker:
         self._all_closed = anyio.Event()
         if self._unclosed:
             await self._all_closed.wait()
+
+    async def _close_provider(self) -> None:
+        with anyio.move_on_after(self._limits.close_s, shield=True), suppress(Exception):  # all trials are told by now
+            await self._provider.close()
 
     def _fail(self, slot: _Slot, detail: str) -> None:
         self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail))

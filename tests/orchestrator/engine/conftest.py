@@ -126,6 +126,7 @@ class NoteProvider:
         self.open_s = self.close_s = 0.0
         self.seal_error: Exception | None = None
         self.close_error: BaseException | None = None
+        self.fixtures_at_close: list[bool] = []
 
     def tasks(self) -> Sequence[Task]:
         return [TASK]
@@ -144,7 +145,8 @@ class NoteProvider:
         return {}
 
     async def close(self) -> None:
-        """Nothing is held."""
+        self.fixtures_at_close += [fixture.closed for fixture in self.opened]
+        raise ConnectionError("cannot be closed either")
 
 
 class Bench:

@@ -292,6 +292,17 @@ def test_a_stop_ends_at_once(stage: MakeStage, virtual: Virtual) -> None:
     assert scene.ledger.owed() == 10 - len(scored)
 
 
+@pytest.mark.parametrize("after_s", [1, 2, 3, 5, 8])
+def test_what_is_over_leases_nothing_more(stage: MakeStage, virtual: Virtual, after_s: int) -> None:
+    """Every attempt that the ledger counts has its lease in the journal, however the run ended."""
+    scene = stage(trials=30, in_flight=2)
+    scene.script = lambda ordinal, attempt: "hangs" if ordinal % 7 == 6 else "good"
+    virtual(act_while_running(scene, lambda driver: driver.stop(), after_s=after_s))
+    leased = {key for line in scene.lines() if line["type"] == "lease" for key in line["keys"]}
+    counted = {scene.plan.key(ordinal) for ordinal in range(30) if scene.ledger.next_attempt(ordinal) > 1}
+    assert counted == leased
+
+
 @pytest.mark.parametrize("who", ["worker", "oracle"])
 def test_a_lost_peer_ends_the_run(stage: MakeStage, virtual: Virtual, who: str) -> None:
     """The loss comes out as it is; what was finished is durable, everything else is owed, nothing is inferred."""
