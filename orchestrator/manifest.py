@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any, Final
@@ -55,7 +54,6 @@ def _version(name: str) -> str | None:
 
 def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, Any]:
     """The manifest of a run that begins."""
-    seeds = sorted(seed for trial in _sample(prepared.plan.trials) if (seed := _seed(prepared, trial)) is not None)
     return {
         "format": FORMAT,
         "run_id": run_id,
@@ -66,7 +64,7 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
         "parts": prepared.parts,
         "pack_manifest": prepared.pack_manifest,
         "run_seed": prepared.config.run.seed,
-        "seeds": {"first": seeds[0], "last": seeds[-1]} if seeds else None,
+        "seeds": seeds_of(prepared),
         "config_folder": str(prepared.loaded.folder),
         "git_commit": git_commit(prepared.loaded.folder),
         "platform": platform.platform(),
@@ -77,16 +75,19 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
     }
 
 
+def seeds_of(prepared: Prepared) -> dict[str, int] | None:
+    """The seeds of the first task's first and last trial, the smaller one first; None where nobody can say."""
+    found = [_seed(prepared, trial) for trial in (0, prepared.plan.trials - 1)]
+    seeds = sorted(seed for seed in found if seed is not None)
+    return {"first": seeds[0], "last": seeds[-1]} if seeds else None
+
+
 def _seed(prepared: Prepared, trial: int) -> int | None:
     """The seed of a trial, or None where the provider cannot say; such a trial is told of when its turn comes."""
     try:
         return prepared.payload(0, trial).seed
     except Exception:  # noqa: BLE001 - a provider may raise anything, and no figure depends on this file
         return None
-
-
-def _sample(trials: int) -> Iterable[int]:
-    return {0, trials - 1}
 
 
 def git_commit(folder: Path) -> str | None:

@@ -16,14 +16,13 @@ import orjson
 from orchestrator.config import LoadedConfig, load_config
 from orchestrator.config.rules import is_reference, nearest
 from orchestrator.history import JOURNAL_NAME, History, read_history
-from orchestrator.journal import LineReader, recover
+from orchestrator.journal import JOURNAL_FORMAT, LineReader, recover
 from orchestrator.manifest import read_manifest
 from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.rundir import RUN_TOML
 from spec.errors import ConfigErrors, InputError, JournalDamaged
 
-JOURNAL_FORMAT: Final = 1
 _KEYS_SHOWN: Final = 40
 
 
