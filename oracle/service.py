@@ -38,7 +38,7 @@ class _Watch:
     def __init__(self, request: ReadBefore, baseline_due: float) -> None:
         self.baseline_due = baseline_due
         self.ordinal, self.attempt, self.path = request.ordinal, request.attempt, request.read_path
-        self.subject = Subject(request.key, request.task_id, request.params)
+        self.subject = Subject(request.key, request.task_id, request.params, request.read_path.channel)
         self.before: Tables | None = None
         self.report: JsonObject = {}
 
@@ -213,12 +213,11 @@ class OracleService:
             return Judgement(False, False, describe(error, "judging failed"), {})
 
     def _answer(self, watch: _Watch, judgement: Judgement, reads: int) -> None:
-        if judgement.readable:
-            self._outbox.put(
-                Judged(watch.ordinal, watch.attempt, reads, judgement.reason, judgement.body, judgement.seen)
-            )
+        readable, holds, reason, body, seen = judgement
+        if readable:
+            self._outbox.put(Judged(watch.ordinal, watch.attempt, reads, holds, clean(reason), body, seen))
         else:
-            self._unread(watch, reads, judgement.reason)
+            self._unread(watch, reads, reason)
 
     def _unread(self, watch: _Watch, reads: int, reason: str) -> None:
         """Say that a record is unknown; a reason may come from a channel that nobody here knows."""

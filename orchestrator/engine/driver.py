@@ -332,7 +332,7 @@ class Driver:
             latency_s=finished.latency_s,
             reads=event.reads,
         )
-        judgement = Judgement(True, True, event.reason, event.body, event.seen)
+        judgement = Judgement(True, event.holds, event.reason, event.body, event.seen)
         row = self._side.row(trial, finished.report, judgement, execution)
         digest = self._trial_digest(trial.ordinal, trial.seed)
         body: dict[str, Json] = {"attempt": trial.attempt, "trial_digest": digest, "row": row}

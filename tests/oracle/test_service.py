@@ -176,11 +176,11 @@ async def test_a_batch_is_read_in_one_go(desk: MakeDesk) -> None:
         await anyio.wait_all_tasks_blocked()
         assert at.channel.reads == [[1, 2, 3], [1, 2, 3]]
         assert at.events[3:] == [
-            Judged(1, 1, 1, "read", {"holds": True}, None),
-            Judged(2, 1, 1, "read", {"holds": False}, ["nothing"]),
-            Judged(3, 1, 1, "read", {"holds": True}, None),
+            Judged(1, 1, 1, True, "read", {"holds": True}, None),
+            Judged(2, 1, 1, False, "read", {"holds": False}, ["nothing"]),
+            Judged(3, 1, 1, True, "read", {"holds": True}, None),
         ]
-        assert at.side.asked[0] == (Subject("key 1", "task", {}), {"said": 1}, RECORD)
+        assert at.side.asked[0] == (Subject("key 1", "task", {}, "scripted"), {"said": 1}, RECORD)
         assert at.opened == ["scripted"]
 
 
@@ -194,7 +194,7 @@ async def test_what_is_not_readable_is_read_again_alone(desk: MakeDesk) -> None:
         await anyio.sleep(WAIT_FIRST_S / 4)
         assert [event.ordinal for event in at.events] == [1]
         await anyio.sleep(10)
-        assert at.events[1] == Judged(2, 1, 3, "read", {"holds": True}, None)
+        assert at.events[1] == Judged(2, 1, 3, True, "read", {"holds": True}, None)
         assert at.channel.reads == [[1, 2], [2], [2]]
 
 
@@ -245,9 +245,9 @@ async def test_a_live_record_is_polled_and_settled(desk: MakeDesk) -> None:
         at.events.clear()
         at.after(1, 2)
         await anyio.wait_all_tasks_blocked()
-        assert at.events == [Judged(2, 1, 1, "read", {"holds": False}, ["nothing"])]
+        assert at.events == [Judged(2, 1, 1, False, "read", {"holds": False}, ["nothing"])]
         await anyio.sleep(60)
-        assert at.events[1:] == [Judged(1, 1, 4, "read", {"holds": True}, None)]
+        assert at.events[1:] == [Judged(1, 1, 4, True, "read", {"holds": True}, None)]
 
 
 @pytest.mark.anyio
@@ -285,7 +285,7 @@ async def test_a_channel_that_raises_is_unreadable(desk: MakeDesk, batches: bool
         await at.baselines(1)
         at.after(1)
         await anyio.sleep(60)
-        assert at.events == [Judged(1, 1, 2, "read", {"holds": True}, None)]
+        assert at.events == [Judged(1, 1, 2, True, "read", {"holds": True}, None)]
         at.before(2)
         await anyio.sleep(60)
         assert at.events[1].reason.startswith(f"the baseline: the channel failed: {type(error).__name__}")
@@ -300,7 +300,7 @@ async def test_a_channel_cannot_pretend_that_the_oracle_was_cancelled(desk: Make
         await at.baselines(1)
         at.after(1)
         await anyio.sleep(60)
-        assert at.events == [Judged(1, 1, 2, "read", {"holds": True}, None)]
+        assert at.events == [Judged(1, 1, 2, True, "read", {"holds": True}, None)]
 
 
 @pytest.mark.anyio
@@ -313,7 +313,7 @@ async def test_a_channel_that_hangs_is_bounded(desk: MakeDesk, batches: bool) ->
         began = anyio.current_time()
         at.after(1)
         await anyio.sleep(300)
-        assert at.events == [Judged(1, 1, 2, "read", {"holds": True}, None)]
+        assert at.events == [Judged(1, 1, 2, True, "read", {"holds": True}, None)]
         assert 30 <= at.told_at(began)[1] < 31
 
 

@@ -462,7 +462,7 @@ class ScriptedOracle(Scripted):
             if self.stage.script(ordinal, attempt) == "unread":
                 self.tell(Unread(ordinal, attempt, 5, "no answer"))
             else:
-                self.tell(Judged(ordinal, attempt, 1, "read", {"label": "success"}, ["seen"]))
+                self.tell(Judged(ordinal, attempt, 1, True, "read", {"label": "success"}, ["seen"]))
 
 
 @pytest.fixture(scope="session")

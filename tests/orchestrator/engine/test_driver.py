@@ -150,7 +150,7 @@ def test_late_answers_are_refused_and_written_down(stage: MakeStage, virtual: Vi
             worker.box.put(Opened(0, 1, ReadPath("snapshot", True, {})))
             worker.box.put(Finished(1, 1, {}, None, "", "", "", 0.0))
             oracle.box.put(Ready(0, 1))
-            oracle.box.put(Judged(1, 1, 1, "", {"label": "other"}, None))
+            oracle.box.put(Judged(1, 1, 1, True, "", {"label": "other"}, None))
             oracle.box.put(Unread(1, 7, 1, ""))
 
     virtual(main)
