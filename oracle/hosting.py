@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -12,15 +12,12 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from oracle.base import Channel, OracleSide
-from oracle.channels.snapshot import SnapshotChannel
+from oracle.channels.snapshot import Fetch, SnapshotChannel
 from oracle.retry import RetryPolicy, Timekeeper
 from oracle.service import OracleService
 from spec.reading import ChannelName
 
 CHANNELS_GROUP: Final = "orchestrator.channels"
-
-Fetch = Callable[[str, Sequence[int]], Awaitable[bytes]]
-"""Reads in-memory records: (worker's name, places) -> JSON bytes."""
 
 
 class OracleSetup(NamedTuple):
@@ -56,7 +53,10 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
     def open_channel(name: str) -> Channel | None:
         if name == ChannelName.SNAPSHOT:
             return SnapshotChannel(fetch)
-        for point in entry_points(group=CHANNELS_GROUP, name=name):
+        found = {point.value: point for point in entry_points(group=CHANNELS_GROUP, name=name)}
+        if len(found) > 1:
+            raise LookupError(f"several installed packages bring it: {', '.join(sorted(found))}")
+        for point in found.values():
             channel: Channel = point.load()()
             return channel
         return None

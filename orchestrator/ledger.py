@@ -27,7 +27,6 @@ class Standing(IntEnum):
     CANCELLED = 4
 
 
-ENDED: Final = (Standing.SCORED, Standing.UNREADABLE, Standing.INFRASTRUCTURE, Standing.CANCELLED)
 NO_OFFSET: Final = -1
 
 

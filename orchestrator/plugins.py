@@ -1,9 +1,10 @@
-"""Finds what a configuration names: arms, providers, channels and kinds.
+"""Finds what a configuration names: arms, providers and kinds; and lists those, and channels, that have a name.
 
 A name is looked up among the entry points (groups ``orchestrator.arms``, ``.providers`` and ``.channels``), where
 other packages may add theirs. ``"module:attribute"`` is imported; for arms, providers and kinds the configuration's
 own folder is the first place to look, and it is on ``sys.path`` only while that import lasts, so a module that
-imports its neighbours does so at its top. Channels belong to the oracle and never come from that folder.
+imports its neighbours does so at its top. Channels are opened by the oracle (``oracle.hosting``) and never come from
+that folder.
 
 Every failure is one ``ConfigError`` without file and line; ``resolve_all`` adds them.
 """
@@ -95,15 +96,6 @@ def resolve_provider(use: str, folder: Path) -> Callable[..., Any]:
     return _callable(_resolve("providers", use, folder), use)
 
 
-def resolve_channel(use: str) -> Callable[..., Any]:
-    """The channel's class, from what is installed.
-
-    Raises:
-        ConfigError: it is not there, cannot be imported, or cannot be called.
-    """
-    return _callable(_resolve("channels", use, None), use)
-
-
 def resolve_kind(use: str, folder: Path) -> Kind:
     """The kind of measurement.
 
@@ -184,7 +176,7 @@ def import_reference(reference: str, folder: Path | None) -> object:
     return found
 
 
-def _resolve(group: str, use: str, folder: Path | None) -> object:
+def _resolve(group: str, use: str, folder: Path) -> object:
     if is_reference(use):
         return import_reference(use, folder)
     found = [point for point in _entry_points(group) if point.name == use]

@@ -251,7 +251,7 @@ def _arm_digest(config: RunConfig, arm: ArmTable, found: object) -> str:
         "use": arm.use,
         "options": dict(arm.options),
         "isolation": arm.isolation or ISOLATION,
-        "deadline_s": arm.deadline_s or config.engine.deadline_s,
+        "deadline_s": config.arm_deadline_s(arm),
         "code": code_digest(found),
     }
     return content_digest(body)

@@ -12,7 +12,7 @@ The engine calls these and knows nothing else of a kind. A kind has tasks of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -141,6 +141,3 @@ class DriverSide(Protocol):
 
     def sections(self, summary: Mapping[str, Any], episodes: Path) -> Sequence[Section]:
         """The kind's sections of the report."""
-
-
-DriverFactory = Callable[..., DriverSide]

@@ -85,6 +85,9 @@ async def test_other_channels_come_from_what_is_installed(clock: Clock, monkeypa
     assert await answer_of(service, ReadPath("telegraph", False, {})) == Ready(1, 1)
     unknown = await answer_of(build_oracle(anchor_setup(), fetch, clock), ReadPath("telex", False, {}))
     assert unknown == Unread(1, 1, 0, "no channel is called 'telex'")
+    points.append(EntryPoint("telegraph", "others:Telegraph", hosting.CHANNELS_GROUP))
+    doubled = await answer_of(build_oracle(anchor_setup(), fetch, clock), ReadPath("telegraph", False, {}))
+    assert "several installed packages bring it: others:Telegraph, telegraphs:Telegraph" in doubled.reason
 
 
 @pytest.mark.anyio

@@ -7,11 +7,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from orchestrator.ledger import ENDED, Ledger, Standing, conservation
+from orchestrator.ledger import Ledger, Standing, conservation
 from orchestrator.plan import Plan
 from spec.errors import ConservationBroken
 
 PLAN = Plan(["t0", "t1", "t2"], ["a", "b"], 3)
+ENDED = [standing for standing in Standing if standing is not Standing.OWED]
 ordinals = st.integers(0, len(PLAN) - 1)
 
 
