@@ -24,6 +24,7 @@ from orchestrator.engine.hosting import WorkerSetup
 from orchestrator.engine.peers import OraclePeer, WorkerPeer
 from orchestrator.engine.ray_errors import Place, place_of
 from orchestrator.engine.reaper import reaping
+from orchestrator.engine.signals import signals_returned
 from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
 from spec.wire import decode_events
@@ -260,7 +261,7 @@ def _cluster(address: str, notice: Callable[[str], None]) -> Iterator[None]:
 @contextmanager
 def _own_cluster() -> Iterator[None]:
     """Start Ray on this machine, private to this run, and leave nothing of it."""
-    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=_short_temp_root()))
+    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=short_temp_root(tempfile.gettempdir())))
     environment = {
         **_token_environment(temp_dir),
         "RAY_USAGE_STATS_ENABLED": "0",
@@ -272,15 +273,16 @@ def _own_cluster() -> Iterator[None]:
             import ray
 
             try:
-                ray.init(
-                    address="local",
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    object_store_memory=OBJECT_STORE_BYTES,
-                    _temp_dir=str(temp_dir),
-                    _node_ip_address="127.0.0.1",
-                )
+                with signals_returned():
+                    ray.init(
+                        address="local",
+                        include_dashboard=False,
+                        log_to_driver=False,
+                        logging_level=logging.ERROR,
+                        object_store_memory=OBJECT_STORE_BYTES,
+                        _temp_dir=str(temp_dir),
+                        _node_ip_address="127.0.0.1",
+                    )
             except Exception as error:
                 message = f"Ray cannot be started here: {_first_line(error)}; --inline does without it"
                 raise InputError(message) from error
@@ -308,10 +310,13 @@ def _token_environment(temp_dir: Path) -> dict[str, str]:
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)}
 
 
-def _short_temp_root() -> str:
-    """A directory for Ray's sockets, whose paths have a hard limit of 107 bytes."""
-    root = tempfile.gettempdir()
-    return root if len(root) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
+def short_temp_root(temp_dir: str) -> str:
+    """A directory for Ray's sockets, whose paths have a hard limit of 107 bytes: this one, else /tmp.
+
+    Args:
+        temp_dir: the system's directory for temporary files.
+    """
+    return temp_dir if len(temp_dir) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
 
 
 @contextmanager
@@ -320,9 +325,10 @@ def _joined(address: str, notice: Callable[[str], None]) -> Iterator[None]:
     import ray
 
     try:
-        context: Any = ray.init(
-            address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
-        )
+        with signals_returned():
+            context: Any = ray.init(
+                address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
+            )
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(f"engine.address: cannot join {address!r}: {_first_line(error)}") from error
     notice(f"joined the Ray cluster at {context.address_info.get('address', address)}")
