@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from orchestrator.distribution import DISTRIBUTION, version_of
 from orchestrator.files import write_atomically
 from orchestrator.preparation import Prepared
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
-DISTRIBUTION: Final = "trial-orchestrator"
 SPEC_VERSION: Final = "1.0.0"
 _GIT_S: Final = 5.0
 
@@ -23,10 +23,10 @@ _GIT_S: Final = 5.0
 def versions() -> dict[str, str | None]:
     """Our own version, the specification's, Python's and Ray's."""
     return {
-        "orchestrator": _version(DISTRIBUTION),
+        "orchestrator": version_of(DISTRIBUTION),
         "spec": SPEC_VERSION,
         "python": platform.python_version(),
-        "ray": _version("ray"),
+        "ray": version_of("ray"),
     }
 
 
@@ -37,19 +37,12 @@ def dependencies() -> dict[str, str | None]:
     except PackageNotFoundError:
         return {}
     names = sorted({_bare_name(requirement) for requirement in required if "extra ==" not in requirement})
-    return {name: _version(name) for name in names}
+    return {name: version_of(name) for name in names}
 
 
 def _bare_name(requirement: str) -> str:
     end = next((place for place, sign in enumerate(requirement) if not (sign.isalnum() or sign in "-_.")), None)
     return requirement[:end]
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from orchestrator.config import LoadedConfig
 from orchestrator.config.rules import is_reference, nearest
+from orchestrator.distribution import DISTRIBUTION
 from orchestrator.kinds import KINDS
 from orchestrator.kinds.base import Kind
 from orchestrator.shadow import OUR_PACKAGES, shadows
@@ -32,7 +33,6 @@ from spec.canonical import digest_bytes
 from spec.errors import ConfigError, ConfigErrors
 
 _REASON_CHARS_MAX: Final = 300
-_DISTRIBUTION: Final = "trial-orchestrator"
 Found = TypeVar("Found")
 
 
@@ -202,7 +202,7 @@ def _entry_points(group: str) -> Sequence[EntryPoint]:
 
 def _origin(point: EntryPoint) -> str:
     name = point.dist.name if point.dist is not None else "unknown"
-    return "built in" if name == _DISTRIBUTION else name
+    return "built in" if name == DISTRIBUTION else name
 
 
 def _listed(group: str) -> list[Listed]:

@@ -134,7 +134,10 @@ class DriverSide(Protocol):
         """The part of a row that ``results_digest`` covers: no times, texts, costs or hosts."""
 
     def check_row(self, row: Mapping[str, Any]) -> Sequence[str]:
-        """What is wrong with a row by itself: its label derived anew, its task's facts; empty where nothing is."""
+        """What is wrong with a row by itself: its label derived anew, its task's facts; empty where nothing is.
+
+        Asked by `verify` alone, which does without where a kind leaves it out.
+        """
 
     def summarise(self, episodes: Path, counts: Mapping[str, Counts], seed: int) -> tuple[dict[str, Any], list[Any]]:
         """``arms`` and ``comparisons`` of summary.json, from the rows' file and the counts of each arm."""
