@@ -52,7 +52,7 @@ class FixtureShelf:
             return orjson.dumps({"error": "the fixture is gone"})
         try:
             return b'{"tables":%b}' % fixture.snapshot()
-        except Exception as error:  # noqa: BLE001 - a record that cannot be read is a value for the oracle
+        except BaseException as error:  # noqa: BLE001 - a record that cannot be read is a value for the oracle
             return orjson.dumps({"error": describe(error)})
 
 

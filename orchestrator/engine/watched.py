@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from anyio import get_cancelled_exc_class
+
 from orchestrator.clock import Clock
 from spec.canonical import Json, JsonObject, canonical_json
 from spec.environment import EnvironmentBackend, ProductVerifier, Screen, Tool, ToolError
@@ -49,9 +51,9 @@ class WatchedBackend:
         """Pass an answer on, and note a failure that is not the arm's doing."""
         try:
             return await request()
-        except ToolError:
+        except (ToolError, GeneratorExit, get_cancelled_exc_class()):
             raise
-        except Exception as error:
+        except BaseException as error:
             self.fault = describe(error, what)
             raise
 

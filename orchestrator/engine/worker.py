@@ -8,6 +8,7 @@ baseline is read, seals, and tells what came out. One trial passes through it li
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -62,7 +63,7 @@ class WorkerLimits:
         open_s, close_s: seconds for opening and closing one fixture; closing the provider takes no longer either.
         idle_s: seconds that an arm may go without using its environment; 0 is no limit.
         report_bytes_max: size of a report as JSON.
-        threads_max: arms that may block a thread at once.
+        threads_max: arms that may block a thread at once, those apart that are past their deadline.
     """
 
     open_s: float
@@ -122,7 +123,7 @@ class Worker:
         clock: Clock,
     ) -> None:
         self._provider, self._tasks, self._arms, self._side = provider, tasks, arms, side
-        self._limits, self._clock = limits, clock
+        self._limits, self._clock, self._pid = limits, clock, os.getpid()
         self._shelf = FixtureShelf(worker_id)
         self._outbox: Mailbox[WorkerEvent] = Mailbox()
         self._slots: dict[int, _Slot] = {}
@@ -275,9 +276,15 @@ class Worker:
 
     async def _call(self, arm: HostedArm, told: ArmTask) -> object:
         if not arm.blocking:
-            return await cast(AsyncArm, arm.call)(told, Environment())
-        call = partial(cast(SyncArm, arm.call), told, SyncEnvironment())
-        return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+            try:
+                return await cast(AsyncArm, arm.call)(told, Environment())
+            finally:
+                _end_copies(self._pid)
+        call = partial(_outcome, partial(cast(SyncArm, arm.call), told, SyncEnvironment()), self._pid)
+        returned, error = await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+        if error is not None:
+            raise error
+        return returned
 
     def _oversize(self, report: JsonObject) -> str:
         size_bytes, limit = len(canonical_json(report)), self._limits.report_bytes_max
@@ -295,6 +302,8 @@ class Worker:
 
     def _arm_expired(self, slot: _Slot) -> None:
         bind_environment(None)
+        if self._arms[slot.arm].blocking:  # its thread may never come back, and the next arm is not to wait for it
+            self._threads.total_tokens += 1
         self._finish(slot, self._late(slot))
 
     def _late(self, slot: _Slot) -> _Answer:
@@ -314,7 +323,7 @@ class Worker:
         slot.backend.revoke()
         try:
             slot.fixture.seal()
-        except Exception as error:  # noqa: BLE001 - whatever a fixture raises is the provider's fault
+        except BaseException as error:  # noqa: BLE001 - whatever a fixture raises is the provider's fault
             slot.backend.fault = describe(error, "sealing the environment")
         if slot.backend.fault is not None:
             self._fail(slot, slot.backend.fault)
@@ -380,6 +389,22 @@ class Worker:
 
     def _fail(self, slot: _Slot, detail: str) -> None:
         self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail))
+
+
+def _outcome(call: Callable[[], object], pid: int) -> tuple[object, BaseException | None]:
+    """What a blocking arm returned or raised, as a value: raised across threads, some exceptions tear down a task."""
+    try:
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 - whatever an arm raises is told from its own task
+        return None, error
+    finally:
+        _end_copies(pid)
+
+
+def _end_copies(pid: int) -> None:
+    """End this process if it is a copy that an arm has forked: a trial has one end, and a run one driver."""
+    if os.getpid() != pid:
+        os._exit(0)
 
 
 def _past_due(slot: _Slot, now: float) -> bool:

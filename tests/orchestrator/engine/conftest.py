@@ -124,7 +124,7 @@ class NoteProvider:
         self.opened: list[NoteFixture] = []
         self.opens: Callable[[], Awaitable[Any]] | None = None
         self.open_s = self.close_s = 0.0
-        self.seal_error: Exception | None = None
+        self.seal_error: BaseException | None = None
         self.close_error: BaseException | None = None
         self.fixtures_at_close: list[bool] = []
 

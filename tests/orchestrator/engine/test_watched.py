@@ -19,7 +19,7 @@ Request = Callable[[], Awaitable[object]]
 
 
 class Verifier:
-    def __init__(self, error: Exception | None) -> None:
+    def __init__(self, error: BaseException | None) -> None:
         self._error = error
 
     async def snapshot(self) -> None:
@@ -36,7 +36,7 @@ class Backend:
 
     tools: Sequence[Tool] = (Tool("save", "Save.", {}),)
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
         self.verifier: ProductVerifier | None = Verifier(error)
 
@@ -121,10 +121,11 @@ async def test_a_call_that_is_none_is_the_arms_own(clock: Clock, tool: Any, argu
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("error", [ConnectionError("down"), SystemExit("down")])
 @pytest.mark.parametrize("what", ["attempt_intended_action", "tool save", "verifier.snapshot", "verifier.verify"])
-async def test_an_unplanned_failure_is_noted(clock: Clock, what: str) -> None:
-    """Whatever else fails behind the environment is the environment's fault, product verifier included."""
-    watched = WatchedBackend(Backend(ConnectionError("down")), clock)
+async def test_an_unplanned_failure_is_noted(clock: Clock, what: str, error: BaseException) -> None:
+    """Whatever else fails behind the environment is the environment's fault, product verifier and exits included."""
+    watched = WatchedBackend(Backend(error), clock)
     verifier = watched.verifier
     assert verifier is not None
     requests: dict[str, Request] = {
@@ -133,9 +134,9 @@ async def test_an_unplanned_failure_is_noted(clock: Clock, what: str) -> None:
         "verifier.snapshot": verifier.snapshot,
         "verifier.verify": verifier.verify,
     }
-    with pytest.raises(ConnectionError):
+    with pytest.raises(type(error)):
         await requests[what]()
-    assert watched.fault == f"{what}: ConnectionError: down"
+    assert watched.fault == f"{what}: {type(error).__name__}: down"
 
 
 @pytest.mark.anyio

@@ -99,14 +99,15 @@ async def test_what_is_no_fixture_is_described(bench: MakeBench) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_seal_that_fails_is_the_providers_fault(bench: MakeBench) -> None:
-    """Nobody knows then what still reaches the record, so the attempt counts for nothing."""
+@pytest.mark.parametrize("error", [RuntimeError("stuck"), SystemExit("stuck")])
+async def test_a_seal_that_fails_is_the_providers_fault(bench: MakeBench, error: BaseException) -> None:
+    """Nobody knows then what still reaches the record, so the attempt counts for nothing, and the worker goes on."""
     desk = bench({"a": writer})
     async with desk.serving():
-        desk.provider.seal_error = RuntimeError("stuck")
+        desk.provider.seal_error = error
         failed = await desk.play("a")
         assert (type(failed), failed.cause) == (Failed, Cause.PROVIDER)
-        assert failed.detail == "sealing the environment: RuntimeError: stuck"
+        assert failed.detail == f"sealing the environment: {type(error).__name__}: stuck"
 
 
 @pytest.mark.anyio
