@@ -34,12 +34,13 @@ from orchestrator.results import write_results
 from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir, new_run_id
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
-from spec.canonical import Json
+from spec.canonical import Json, JsonObject
 from spec.errors import OrchestratorError, PeerLost, RunIncomplete
 from spec.memory import rare_collection
 
 COMPLETE: Final = 0
 INCOMPLETE: Final = 3
+_NOTHING: Final[JsonObject] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +259,17 @@ def _driver(session: Session, watcher: Watcher) -> Driver:
     )
 
 
-def make_results(run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger) -> dict[str, Any]:
+def make_results(
+    run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger, known: JsonObject = _NOTHING
+) -> dict[str, Any]:
     """Make every derived file of a run from its journal.
+
+    Args:
+        run_dir: the run directory.
+        run_id: the run's name.
+        prepared: its configuration, prepared.
+        ledger: how its trials stand.
+        known: what the figures are about, where the run itself knows better than what was prepared now.
 
     Returns:
         The summary, as written.
@@ -278,7 +288,7 @@ def make_results(run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger)
             plan=prepared.plan,
             terminal=terminal,
             counts=ledger.counts(),
-            info=prepared.info(),
+            info={**prepared.info(), **known},
             seed=prepared.config.run.seed,
         )
 

@@ -46,6 +46,11 @@ class Stored:
         """The run's name."""
         return str(self.head["run_id"])
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """What the run's figures are about, from its head: arms and options may have changed since."""
+        return {name: self.head[name] for name in ("plan_digest", "isolation")}
+
 
 def holds_run(run_dir: Path) -> bool:
     """Whether a run has begun in a directory, its journal or not."""

@@ -14,6 +14,7 @@ import pytest
 
 import orchestrator
 from orchestrator.plan import Plan
+from orchestrator.session import make_results
 from orchestrator.stored import find_trial, load_run_config, open_stored, part_changes, prepare_again, read_head
 from spec.errors import ConfigErrors, InputError, JournalDamaged, JournalHeadless
 
@@ -60,6 +61,15 @@ def test_a_stored_run_is_read_with_its_own_folder(run_dir: Path) -> None:
     assert re.fullmatch(r"reference-\d{8}T\d{6}Z-[0-9a-f]{6}", stored.run_id)
     assert stored.prepared.loaded.folder == run_dir.parent / "mine"
     assert stored.history.ledger.conservation()["scored"] == 1
+
+
+def test_figures_stay_those_of_their_plan(run_dir: Path) -> None:
+    """Results made again after the arm's code has changed still name the plan by which its rows were made."""
+    (run_dir.parent / "mine" / "stored_agent.py").write_text(AGENT + "# changed\n")
+    stored, ended = open_stored(run_dir, os.environ), orchestrator.load(run_dir)
+    assert stored.prepared.plan_digest != stored.head["plan_digest"]
+    made = make_results(run_dir, stored.run_id, stored.prepared, stored.history.ledger, stored.known)
+    assert made == ended.summary
 
 
 def test_a_folder_that_is_gone_is_named_where_it_is_needed(run_dir: Path) -> None:
