@@ -231,14 +231,15 @@ class OracleService:
     ) -> Sequence[Tables | ReadFailed]:
         """One reading within the policy's time, and before a deadline; whatever goes wrong is an answer."""
         limit_s = min(self._policy.read_deadline_s, max(0.0, deadline - anyio.current_time()))
+        answers: Sequence[Tables | ReadFailed] | None = None
         try:
-            with anyio.fail_after(limit_s):
-                answers = await channel.read(paths)
-        except TimeoutError:
-            return [ReadFailed(f"no answer within {limit_s:g} s")] * len(paths)
+            with anyio.move_on_after(limit_s):
+                answers = list(await channel.read(paths))
         except BaseException as error:  # noqa: BLE001 - a channel that fails leaves the record unknown
             await checkpoint_if_cancelled()  # raises where the cancellation is ours
             return [ReadFailed(describe(error, "the channel failed"))] * len(paths)
+        if answers is None:
+            return [ReadFailed(f"no answer within {limit_s:g} s")] * len(paths)
         if len(answers) != len(paths):
             return [ReadFailed(f"the channel gave {len(answers)} answers for {len(paths)} records")] * len(paths)
         return answers

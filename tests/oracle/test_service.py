@@ -332,6 +332,35 @@ async def test_a_wrong_number_of_answers_is_no_answer(desk: MakeDesk) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, "the channel failed: TypeError: 'NoneType' object is not iterable"),
+        (7, "the channel failed: TypeError: 'int' object is not iterable"),
+        (TimeoutError("its own"), "the channel failed: TimeoutError: its own"),
+    ],
+)
+async def test_an_answer_of_no_kind_is_a_failed_read(desk: MakeDesk, answer: Any, reason: str) -> None:
+    """Whatever a channel gives instead of answers, its records are unknown, and the oracle goes on."""
+    at = desk()
+
+    async def read(paths: object) -> Any:
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    at.channel.read, whole = read, at.channel.read
+    async with at.serving():
+        at.before(1)
+        await anyio.sleep(60)
+        assert at.events == [Unread(1, 1, 3, f"the baseline: {reason}")]
+        at.channel.read = whole
+        at.before(2)
+        await anyio.sleep(1)
+        assert at.events[1] == Ready(2, 1)
+
+
+@pytest.mark.anyio
 async def test_a_record_that_cannot_be_judged_is_unread(desk: MakeDesk) -> None:
     """Judging that fails is an unknown state, never a verdict."""
     at = desk()
