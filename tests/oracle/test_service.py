@@ -340,7 +340,9 @@ async def test_a_wrong_number_of_answers_is_no_answer(desk: MakeDesk) -> None:
         (TimeoutError("its own"), "the channel failed: TimeoutError: its own"),
     ],
 )
-async def test_an_answer_of_no_kind_is_a_failed_read(desk: MakeDesk, answer: Any, reason: str) -> None:
+async def test_an_answer_of_no_kind_is_a_failed_read(
+    desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
+) -> None:
     """Whatever a channel gives instead of answers, its records are unknown, and the oracle goes on."""
     at = desk()
 
@@ -349,12 +351,12 @@ async def test_an_answer_of_no_kind_is_a_failed_read(desk: MakeDesk, answer: Any
             raise answer
         return answer
 
-    at.channel.read, whole = read, at.channel.read
+    monkeypatch.setattr(at.channel, "read", read)
     async with at.serving():
         at.before(1)
         await anyio.sleep(60)
         assert at.events == [Unread(1, 1, 3, f"the baseline: {reason}")]
-        at.channel.read = whole
+        monkeypatch.undo()
         at.before(2)
         await anyio.sleep(1)
         assert at.events[1] == Ready(2, 1)
