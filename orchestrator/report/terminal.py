@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _WIDTH_OF_A_PIPE: Final = 240
+_WIDTH_MAX: Final = 100_000
 
 
 def print_report(report: Report, stream: TextIO, *, full: bool = False) -> None:
@@ -67,8 +68,22 @@ def _print_figures(console: Console, report: Report) -> None:
     by_arm = {arm: {one.name: one for one in figures_of(report, arm)} for arm in report.summary["arms"]}
     columns = list(dict.fromkeys(name for figures in by_arm.values() for name in figures))
     rows = [[arm, *(_figure_text(figures.get(name)) for name in columns)] for arm, figures in by_arm.items()]
-    if columns:
-        console.print(_table(["arm", *columns], rows))
+    if not columns:
+        return
+    wide = _table(["arm", *columns], rows)
+    if console.measure(wide, options=console.options.update(width=_WIDTH_MAX)).maximum <= console.width:
+        console.print(wide)
+    else:  # one figure a line: a number that is folded is hard to read
+        console.print(_table(["arm", "figure", "value"], _one_a_line(columns, rows)))
+
+
+def _one_a_line(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The same cells from top to bottom, with each arm's name beside its first figure."""
+    return [
+        [arm if place == 0 else "", name, text]
+        for arm, *texts in rows
+        for place, (name, text) in enumerate(zip(columns, texts, strict=True))
+    ]
 
 
 def _figure_text(figure: Figure | None) -> str:
