@@ -6,8 +6,10 @@ and no colours where NO_COLOR is set.
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from orchestrator.kinds.base import Section
 from orchestrator.report.model import (
@@ -30,6 +32,44 @@ _WIDTH_OF_A_PIPE: Final = 240
 _WIDTH_MAX: Final = 100_000
 
 
+class Forgiving(io.TextIOBase):
+    """A stream for people: a reader that has gone away, or a full disk behind it, ends nothing.
+
+    Args:
+        stream: where the text goes as long as it can.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # a plain attribute there
+        """That of the stream."""
+        return self._stream.encoding
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal."""
+        return self._stream.isatty()
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+
+def console_on(stream: TextIO, *, width: int | None = None) -> Console:
+    """A console that prints text as it stands; rich itself leaves colours out where NO_COLOR is set."""
+    from rich.console import Console
+
+    return Console(file=cast("TextIO", Forgiving(stream)), width=width, highlight=False, markup=False, emoji=False)
+
+
 def print_report(report: Report, stream: TextIO, *, full: bool = False) -> None:
     """Print a report's head and the headline of each arm.
 
@@ -38,12 +78,10 @@ def print_report(report: Report, stream: TextIO, *, full: bool = False) -> None:
         stream: where to.
         full: print the kind's sections too; without it they stand in the report files only.
     """
-    from rich.console import Console
     from rich.text import Text
 
     # A pipe has no width: rich would fold the lines at 80 columns and make them hard to search.
-    width = None if stream.isatty() else _WIDTH_OF_A_PIPE
-    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    console = console_on(stream, width=None if stream.isatty() else _WIDTH_OF_A_PIPE)
     console.print(Text(visible(title_of(report)), style="bold"))
     for line in (about_line(report), conservation_sentence(report), *isolation_sentences(report)):
         console.print(Text(visible(line)))
