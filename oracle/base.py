@@ -5,7 +5,7 @@ Everything here is plain: an oracle process is built from fields that can be sen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from spec.canonical import Json, JsonObject
@@ -47,11 +47,13 @@ class Subject(NamedTuple):
         key: the trial's key.
         task_id: which of the tasks that the oracle side was built with.
         params: the trial's values.
+        channel: the channel that reads its record.
     """
 
     key: str
     task_id: str
     params: JsonObject
+    channel: str
 
 
 class Patience(NamedTuple):
@@ -97,6 +99,3 @@ class OracleSide(Protocol):
         self, subject: Subject, report: JsonObject, before: Tables | None, after: Tables | ReadFailed
     ) -> Judgement:
         """Judge one trial. ``before`` is None where ``reads_before`` is False."""
-
-
-Channels = Mapping[str, Channel]

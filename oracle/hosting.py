@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -12,15 +12,12 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from oracle.base import Channel, OracleSide
-from oracle.channels.snapshot import SnapshotChannel
+from oracle.channels.snapshot import Fetch, SnapshotChannel
 from oracle.retry import RetryPolicy, Timekeeper
 from oracle.service import OracleService
 from spec.reading import ChannelName
 
 CHANNELS_GROUP: Final = "orchestrator.channels"
-
-Fetch = Callable[[str, Sequence[int]], Awaitable[bytes]]
-"""Reads in-memory records: (worker's name, places) -> JSON bytes."""
 
 
 class OracleSetup(NamedTuple):
@@ -30,6 +27,7 @@ class OracleSetup(NamedTuple):
         side: ``"module:attribute"`` of the kind's oracle side.
         fields: what that is built with: gold, contracts, schemas.
         policy: how often and how long an unreadable record is read again.
+        baseline_s: seconds in which the reading before the arm must be there.
         folder: the first place to look for the side's module, for a kind that a user brings; None for ours, which
             come from what is installed and nowhere else.
     """
@@ -37,6 +35,7 @@ class OracleSetup(NamedTuple):
     side: str
     fields: Mapping[str, Any]
     policy: RetryPolicy
+    baseline_s: float
     folder: Path | None = None
 
 
@@ -54,12 +53,15 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
     def open_channel(name: str) -> Channel | None:
         if name == ChannelName.SNAPSHOT:
             return SnapshotChannel(fetch)
-        for point in entry_points(group=CHANNELS_GROUP, name=name):
+        found = {point.value: point for point in entry_points(group=CHANNELS_GROUP, name=name)}
+        if len(found) > 1:
+            raise LookupError(f"several installed packages bring it: {', '.join(sorted(found))}")
+        for point in found.values():
             channel: Channel = point.load()()
             return channel
         return None
 
-    return OracleService(side=side, channels=open_channel, policy=setup.policy, time=time)
+    return OracleService(side=side, channels=open_channel, policy=setup.policy, baseline_s=setup.baseline_s, time=time)
 
 
 def _import(module: str, folder: Path | None) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,10 @@ class RayOracle:
 
     async def ping(self) -> None:
         """Give a sign of life."""
+
+    async def pid(self) -> int:
+        """The process that hosts the oracle."""
+        return os.getpid()
 
     async def serve(self) -> None:
         """Work until ``stop``."""

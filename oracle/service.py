@@ -7,6 +7,7 @@ slowest of its batch. It prints nothing: whatever an oracle prints is public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,6 +24,7 @@ from spec.canonical import JsonObject
 from spec.mailbox import Mailbox
 from spec.messages import Judged, OracleEvent, OracleOrders, ReadAfter, ReadBefore, Ready, Unread
 from spec.reading import ReadPath, Tables
+from spec.text import clean, describe
 
 SLOW_READS_MAX: Final = 256
 """Readings that are repeated, polled or settled at once."""
@@ -31,11 +33,12 @@ SLOW_READS_MAX: Final = 256
 class _Watch:
     """One trial that the oracle looks at."""
 
-    __slots__ = ("attempt", "before", "ordinal", "path", "report", "subject")
+    __slots__ = ("attempt", "baseline_due", "before", "ordinal", "path", "report", "subject")
 
-    def __init__(self, request: ReadBefore) -> None:
+    def __init__(self, request: ReadBefore, baseline_due: float) -> None:
+        self.baseline_due = baseline_due
         self.ordinal, self.attempt, self.path = request.ordinal, request.attempt, request.read_path
-        self.subject = Subject(request.key, request.task_id, request.params)
+        self.subject = Subject(request.key, request.task_id, request.params, request.read_path.channel)
         self.before: Tables | None = None
         self.report: JsonObject = {}
 
@@ -47,13 +50,21 @@ class OracleService:
         side: the kind's oracle side, which holds the gold.
         channels: opens the channel of a name, or says None; called once a name.
         policy: how often and how long an unreadable record is read again.
+        baseline_s: seconds from the request in which the reading before the arm must be there.
         time: where time comes from.
     """
 
     def __init__(
-        self, *, side: OracleSide, channels: Callable[[str], Channel | None], policy: RetryPolicy, time: Timekeeper
+        self,
+        *,
+        side: OracleSide,
+        channels: Callable[[str], Channel | None],
+        policy: RetryPolicy,
+        baseline_s: float,
+        time: Timekeeper,
     ) -> None:
         self._side, self._open_channel, self._policy, self._time = side, channels, policy, time
+        self._baseline_s = baseline_s
         self._channels: dict[str, Channel] = {}
         self._inbox: Mailbox[OracleOrders] = Mailbox()
         self._outbox: Mailbox[OracleEvent] = Mailbox()
@@ -93,7 +104,7 @@ class OracleService:
             self._start(tasks, channel, watches, baseline=False)
 
     def _watch(self, request: ReadBefore) -> _Watch:
-        watch = self._watched[request.ordinal] = _Watch(request)
+        watch = self._watched[request.ordinal] = _Watch(request, anyio.current_time() + self._baseline_s)
         return watch
 
     def _resume(self, request: ReadAfter) -> _Watch | None:
@@ -118,7 +129,7 @@ class OracleService:
         try:
             channel = self._open_channel(name)
         except Exception as error:  # noqa: BLE001 - a channel that cannot be opened leaves its records unknown
-            return ReadFailed(f"channel {name!r} cannot be opened: {type(error).__name__}: {error}")
+            return ReadFailed(describe(error, f"channel {name!r} cannot be opened"))
         if channel is None:
             return ReadFailed(f"no channel is called {name!r}")
         self._channels[name] = channel
@@ -128,7 +139,7 @@ class OracleService:
         channel = self._channel(name)
         if isinstance(channel, ReadFailed):
             for watch in watches:
-                self._outbox.put(Unread(watch.ordinal, watch.attempt, 0, channel.reason))
+                self._unread(watch, 0, channel.reason)
         elif channel.batches:
             together = [watch for watch in watches if baseline or watch.path.final]
             alone = [watch for watch in watches if not (baseline or watch.path.final)]
@@ -145,7 +156,8 @@ class OracleService:
         self, tasks: TaskGroup, channel: Channel, watches: Sequence[_Watch], *, baseline: bool
     ) -> None:
         """Read many records once; what is not readable goes on alone."""
-        answers = await self._read(channel, [watch.path for watch in watches])
+        deadline = min(watch.baseline_due for watch in watches) if baseline else math.inf
+        answers = await self._read(channel, [watch.path for watch in watches], deadline)
         for watch, answer in zip(watches, answers, strict=True):
             if baseline:
                 if isinstance(answer, ReadFailed):
@@ -160,12 +172,20 @@ class OracleService:
                     tasks.start_soon(self._settle, channel, watch, answer)
 
     async def _read_baseline(self, channel: Channel, watch: _Watch, first: ReadFailed | None = None) -> None:
-        async with self._slow:
-            answer, reads = await read_until_readable(
-                partial(self._read_one, channel, watch.path), self._policy, self._time, first=first
-            )
+        reads = 0 if first is None else 1
+        answer: Tables | ReadFailed = first or ReadFailed(f"not read within {self._baseline_s:g} s")
+
+        async def read() -> Tables | ReadFailed:
+            nonlocal reads, answer
+            reads += 1
+            answer = await self._read_one(channel, watch.path)
+            return answer
+
+        with anyio.CancelScope(deadline=watch.baseline_due):
+            async with self._slow:
+                await read_until_readable(read, self._policy, self._time, first=first)
         if isinstance(answer, ReadFailed):
-            self._outbox.put(Unread(watch.ordinal, watch.attempt, reads, f"the baseline: {answer.reason}"))
+            self._unread(watch, reads, f"the baseline: {answer.reason}")
         else:
             self._keep_baseline(watch, answer)
 
@@ -191,30 +211,36 @@ class OracleService:
         try:
             return self._side.judge(watch.subject, watch.report, watch.before, answer)
         except Exception as error:  # noqa: BLE001 - a record that cannot be judged is unknown, never wrong
-            return Judgement(False, False, f"judging failed: {type(error).__name__}: {error}", {})
+            return Judgement(False, False, describe(error, "judging failed"), {})
 
     def _answer(self, watch: _Watch, judgement: Judgement, reads: int) -> None:
-        if judgement.readable:
-            self._outbox.put(
-                Judged(watch.ordinal, watch.attempt, reads, judgement.reason, judgement.body, judgement.seen)
-            )
+        readable, holds, reason, body, seen = judgement
+        if readable:
+            self._outbox.put(Judged(watch.ordinal, watch.attempt, reads, holds, clean(reason), body, seen))
         else:
-            self._outbox.put(Unread(watch.ordinal, watch.attempt, reads, judgement.reason))
+            self._unread(watch, reads, reason)
+
+    def _unread(self, watch: _Watch, reads: int, reason: str) -> None:
+        """Say that a record is unknown; a reason may come from a channel that nobody here knows."""
+        self._outbox.put(Unread(watch.ordinal, watch.attempt, reads, clean(reason)))
 
     async def _read_one(self, channel: Channel, path: ReadPath) -> Tables | ReadFailed:
         return (await self._read(channel, [path]))[0]
 
-    async def _read(self, channel: Channel, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
-        """One bounded reading; whatever goes wrong is an answer."""
-        limit_s = self._policy.read_deadline_s
+    async def _read(
+        self, channel: Channel, paths: Sequence[ReadPath], deadline: float = math.inf
+    ) -> Sequence[Tables | ReadFailed]:
+        """One reading within the policy's time, and before a deadline; whatever goes wrong is an answer."""
+        limit_s = min(self._policy.read_deadline_s, max(0.0, deadline - anyio.current_time()))
+        answers: Sequence[Tables | ReadFailed] | None = None
         try:
-            with anyio.fail_after(limit_s):
-                answers = await channel.read(paths)
-        except TimeoutError:
-            return [ReadFailed(f"no answer within {limit_s:g} s")] * len(paths)
+            with anyio.move_on_after(limit_s):
+                answers = list(await channel.read(paths))
         except BaseException as error:  # noqa: BLE001 - a channel that fails leaves the record unknown
             await checkpoint_if_cancelled()  # raises where the cancellation is ours
-            return [ReadFailed(f"the channel failed: {type(error).__name__}: {error}")] * len(paths)
+            return [ReadFailed(describe(error, "the channel failed"))] * len(paths)
+        if answers is None:
+            return [ReadFailed(f"no answer within {limit_s:g} s")] * len(paths)
         if len(answers) != len(paths):
             return [ReadFailed(f"the channel gave {len(answers)} answers for {len(paths)} records")] * len(paths)
         return answers

@@ -17,9 +17,6 @@ from orchestrator.config import LimitsTable
 from orchestrator.loopback import LOOPBACK, proxies_of
 
 PYTHON_MIN: Final = (3, 11)
-SOCKET_ROOT_CHARS_MAX: Final = 33
-"""The longest temporary directory under which Ray's sockets stay within the system's 107 bytes."""
-
 IMPORT_S: Final = 60.0
 _SOCKET_S: Final = 5.0
 
@@ -86,7 +83,9 @@ def platform_verdict(name: str) -> tuple[bool, str]:
 
 def sockets_verdict(temp_dir: str) -> tuple[bool, str]:
     """Whether Ray's sockets have room in a temporary directory, or else in /tmp."""
-    root = temp_dir if len(temp_dir) <= SOCKET_ROOT_CHARS_MAX else "/tmp"  # noqa: S108 - only a private one is made in it
+    from orchestrator.engine.ray_cluster import short_temp_root
+
+    root = short_temp_root(temp_dir)
     with tempfile.TemporaryDirectory(prefix="to-", dir=root) as folder:
         place = Path(folder) / "socket"
         with socket.socket(socket.AF_UNIX) as listener:

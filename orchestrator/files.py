@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
 import shutil
@@ -27,6 +28,7 @@ from spec.errors import JournalUnwritable
 FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
 BLOCK_BYTES: Final = 1 << 20
+_LAST_STREAM: Final = 2
 
 
 class FileSystem(Protocol):
@@ -66,18 +68,55 @@ class FileSystem(Protocol):
         """How many bytes this user may still write on the directory's file system."""
 
 
+_own_descriptors: Final[set[int]] = set()
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file that is this process's alone.
+
+    A copy of this process, forked by an arm, does not get it, so that it neither writes into it nor holds its lock.
+    Its number is none of a standard stream, even where an arm has closed those, so that no print lands in it.
+
+    Args:
+        path: the file.
+        flags: as ``os.open`` takes them.
+    """
+    descriptor = os.open(path, flags, FILE_MODE)
+    if descriptor <= _LAST_STREAM:
+        low, descriptor = descriptor, fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LAST_STREAM + 1)
+        os.close(low)
+    _own_descriptors.add(descriptor)
+    return descriptor
+
+
+def close_own(descriptor: int) -> None:
+    """Close what ``open_own`` gave."""
+    _own_descriptors.discard(descriptor)
+    os.close(descriptor)
+
+
+def _close_in_copies() -> None:
+    for descriptor in _own_descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _own_descriptors.clear()
+
+
+os.register_at_fork(after_in_child=_close_in_copies)
+
+
 class OsFiles:
     """The machine's own files."""
 
     def create(self, path: Path) -> int:
         """See ``FileSystem``. The mode is set once more, since a umask can take bits from the owner too."""
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         os.fchmod(descriptor, FILE_MODE)
         return descriptor
 
     def open_append(self, path: Path) -> int:
         """See ``FileSystem``."""
-        return os.open(path, os.O_WRONLY | os.O_APPEND)
+        return open_own(path, os.O_WRONLY | os.O_APPEND)
 
     def write(self, descriptor: int, data: bytes) -> int:
         """See ``FileSystem``."""
@@ -86,8 +125,6 @@ class OsFiles:
     def datasync(self, descriptor: int) -> None:
         """See ``FileSystem``. macOS keeps ``fsync`` in the drive's cache; only ``F_FULLFSYNC`` goes to the disk."""
         if sys.platform == "darwin":
-            import fcntl
-
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(descriptor)
@@ -113,7 +150,7 @@ class OsFiles:
 
     def close(self, descriptor: int) -> None:
         """See ``FileSystem``."""
-        os.close(descriptor)
+        close_own(descriptor)
 
     def replace(self, source: Path, target: Path) -> None:
         """See ``FileSystem``."""

@@ -27,7 +27,6 @@ class Standing(IntEnum):
     CANCELLED = 4
 
 
-ENDED: Final = (Standing.SCORED, Standing.UNREADABLE, Standing.INFRASTRUCTURE, Standing.CANCELLED)
 NO_OFFSET: Final = -1
 
 
@@ -42,7 +41,7 @@ class Ledger:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._standings = bytearray(len(plan))
-        self._attempts = array("I", bytes(4 * len(plan)))
+        self._attempts = array("I", [0]) * len(plan)
         self._offsets = array("q", [NO_OFFSET]) * len(plan)
         self._by_arm = [Counter({Standing.OWED: len(plan.task_ids) * plan.trials}) for _ in plan.arms]
         self.failures: dict[int, int] = {}

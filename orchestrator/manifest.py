@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from orchestrator.distribution import DISTRIBUTION, version_of
 from orchestrator.files import write_atomically
 from orchestrator.preparation import Prepared
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
-DISTRIBUTION: Final = "trial-orchestrator"
 SPEC_VERSION: Final = "1.0.0"
 _GIT_S: Final = 5.0
 
@@ -24,10 +23,10 @@ _GIT_S: Final = 5.0
 def versions() -> dict[str, str | None]:
     """Our own version, the specification's, Python's and Ray's."""
     return {
-        "orchestrator": _version(DISTRIBUTION),
+        "orchestrator": version_of(DISTRIBUTION),
         "spec": SPEC_VERSION,
         "python": platform.python_version(),
-        "ray": _version("ray"),
+        "ray": version_of("ray"),
     }
 
 
@@ -38,7 +37,7 @@ def dependencies() -> dict[str, str | None]:
     except PackageNotFoundError:
         return {}
     names = sorted({_bare_name(requirement) for requirement in required if "extra ==" not in requirement})
-    return {name: _version(name) for name in names}
+    return {name: version_of(name) for name in names}
 
 
 def _bare_name(requirement: str) -> str:
@@ -46,16 +45,8 @@ def _bare_name(requirement: str) -> str:
     return requirement[:end]
 
 
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
 def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, Any]:
     """The manifest of a run that begins."""
-    seeds = sorted(seed for trial in _sample(prepared.plan.trials) if (seed := _seed(prepared, trial)) is not None)
     return {
         "format": FORMAT,
         "run_id": run_id,
@@ -66,7 +57,7 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
         "parts": prepared.parts,
         "pack_manifest": prepared.pack_manifest,
         "run_seed": prepared.config.run.seed,
-        "seeds": {"first": seeds[0], "last": seeds[-1]} if seeds else None,
+        "seeds": seeds_of(prepared),
         "config_folder": str(prepared.loaded.folder),
         "git_commit": git_commit(prepared.loaded.folder),
         "platform": platform.platform(),
@@ -77,16 +68,19 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
     }
 
 
+def seeds_of(prepared: Prepared) -> dict[str, int] | None:
+    """The seeds of the first task's first and last trial, the smaller one first; None where nobody can say."""
+    found = [_seed(prepared, trial) for trial in (0, prepared.plan.trials - 1)]
+    seeds = sorted(seed for seed in found if seed is not None)
+    return {"first": seeds[0], "last": seeds[-1]} if seeds else None
+
+
 def _seed(prepared: Prepared, trial: int) -> int | None:
     """The seed of a trial, or None where the provider cannot say; such a trial is told of when its turn comes."""
     try:
         return prepared.payload(0, trial).seed
     except Exception:  # noqa: BLE001 - a provider may raise anything, and no figure depends on this file
         return None
-
-
-def _sample(trials: int) -> Iterable[int]:
-    return {0, trials - 1}
 
 
 def git_commit(folder: Path) -> str | None:

@@ -1,9 +1,10 @@
-"""Finds what a configuration names: arms, providers, channels and kinds.
+"""Finds what a configuration names: arms, providers and kinds; and lists those, and channels, that have a name.
 
 A name is looked up among the entry points (groups ``orchestrator.arms``, ``.providers`` and ``.channels``), where
 other packages may add theirs. ``"module:attribute"`` is imported; for arms, providers and kinds the configuration's
 own folder is the first place to look, and it is on ``sys.path`` only while that import lasts, so a module that
-imports its neighbours does so at its top. Channels belong to the oracle and never come from that folder.
+imports its neighbours does so at its top. Channels are opened by the oracle (``oracle.hosting``) and never come from
+that folder.
 
 Every failure is one ``ConfigError`` without file and line; ``resolve_all`` adds them.
 """
@@ -24,6 +25,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from orchestrator.config import LoadedConfig
 from orchestrator.config.rules import is_reference, nearest
+from orchestrator.distribution import DISTRIBUTION
 from orchestrator.kinds import KINDS
 from orchestrator.kinds.base import Kind
 from orchestrator.shadow import OUR_PACKAGES, shadows
@@ -31,7 +33,6 @@ from spec.canonical import digest_bytes
 from spec.errors import ConfigError, ConfigErrors
 
 _REASON_CHARS_MAX: Final = 300
-_DISTRIBUTION: Final = "trial-orchestrator"
 Found = TypeVar("Found")
 
 
@@ -93,15 +94,6 @@ def resolve_provider(use: str, folder: Path) -> Callable[..., Any]:
         ConfigError: it is not there, cannot be imported, or cannot be called.
     """
     return _callable(_resolve("providers", use, folder), use)
-
-
-def resolve_channel(use: str) -> Callable[..., Any]:
-    """The channel's class, from what is installed.
-
-    Raises:
-        ConfigError: it is not there, cannot be imported, or cannot be called.
-    """
-    return _callable(_resolve("channels", use, None), use)
 
 
 def resolve_kind(use: str, folder: Path) -> Kind:
@@ -184,7 +176,7 @@ def import_reference(reference: str, folder: Path | None) -> object:
     return found
 
 
-def _resolve(group: str, use: str, folder: Path | None) -> object:
+def _resolve(group: str, use: str, folder: Path) -> object:
     if is_reference(use):
         return import_reference(use, folder)
     found = [point for point in _entry_points(group) if point.name == use]
@@ -210,7 +202,7 @@ def _entry_points(group: str) -> Sequence[EntryPoint]:
 
 def _origin(point: EntryPoint) -> str:
     name = point.dist.name if point.dist is not None else "unknown"
-    return "built in" if name == _DISTRIBUTION else name
+    return "built in" if name == DISTRIBUTION else name
 
 
 def _listed(group: str) -> list[Listed]:

@@ -62,9 +62,23 @@ class Prepared:
         return content_digest(body)
 
     @cached_property
-    def pack_digest(self) -> str:
-        """The digest of the chosen tasks, in order."""
+    def tasks_digest(self) -> str:
+        """The digest of the chosen tasks, in order: those of the split that no glob and no limit left out."""
         return content_digest(list(self.parts["tasks"].items()))
+
+    @property
+    def pack_digest(self) -> str | None:
+        """The digest of the whole pack, as the provider's manifest states it; None where it states none."""
+        return self._stated("pack_digest")
+
+    @property
+    def split_digest(self) -> str | None:
+        """The same of the chosen split."""
+        return self._stated("split_digest")
+
+    def _stated(self, name: str) -> str | None:
+        value = self.pack_manifest.get(name)
+        return value if isinstance(value, str) else None
 
     def payload(self, task: int, trial: int) -> Payload:
         """A trial's seed and parameters, by the task's place.
@@ -101,6 +115,8 @@ class Prepared:
             "pack": provider.pack,
             "split": provider.split,
             "pack_digest": self.pack_digest,
+            "split_digest": self.split_digest,
+            "tasks_digest": self.tasks_digest,
             "plan_digest": self.plan_digest,
             "trials": self.config.run.trials,
             "isolation": self.isolation(),
@@ -183,6 +199,8 @@ def _manifest(loaded: LoadedConfig, provider: Provider) -> JsonObject:
     """The provider's manifest, if it can stand in a file."""
     try:
         manifest = provider.manifest()
+        if not isinstance(manifest, dict):
+            raise TypeError(f"it must be a dict, not a {type(manifest).__name__}")
         canonical_json(manifest)
     except Exception as error:
         message = f"the provider's manifest cannot be had: {type(error).__name__}: {error}"
@@ -251,7 +269,7 @@ def _arm_digest(config: RunConfig, arm: ArmTable, found: object) -> str:
         "use": arm.use,
         "options": dict(arm.options),
         "isolation": arm.isolation or ISOLATION,
-        "deadline_s": arm.deadline_s or config.engine.deadline_s,
+        "deadline_s": config.arm_deadline_s(arm),
         "code": code_digest(found),
     }
     return content_digest(body)

@@ -17,7 +17,7 @@ import orjson
 
 from orchestrator.clock import SystemClock
 from orchestrator.history import JOURNAL_NAME, read_history
-from orchestrator.journal import Journal, LineReader, LineType
+from orchestrator.journal import JOURNAL_FORMAT, Journal, LineReader, LineType
 from orchestrator.kinds.base import DriverSide
 from orchestrator.ledger import NO_OFFSET, Standing
 from orchestrator.preparation import Prepared
@@ -89,7 +89,7 @@ def _run_last(prepared: Prepared) -> dict[str, Any]:
     last = len(prepared.plan) - 1
     with tempfile.TemporaryDirectory(prefix="to-replay-") as folder, RunLock.acquire(Path(folder)) as lock:
         journal_path = lock.directory / JOURNAL_NAME
-        journal = Journal.create(journal_path, {"run_id": "replay", "format": 1}, clock=SystemClock())
+        journal = Journal.create(journal_path, {"run_id": "replay", "format": JOURNAL_FORMAT}, clock=SystemClock())
         journal.close()
         history = read_history(journal_path, prepared.plan)
         for ordinal in range(last):

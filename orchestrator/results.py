@@ -9,7 +9,7 @@ scored row, in plan order, the row alone. ``summary.json`` is one JSON object::
 
 ``info`` says what the figures are about. All of its keys are optional, and the reports show them beside every table:
 provider, provider_version, pack, split, pack_digest, split_digest, plan_digest as texts, isolation as {arm: level},
-warnings as a list of sentences. Whatever else it holds is kept and not shown.
+warnings as a list of sentences. Whatever else it holds (trials, tasks_digest) is kept and not shown.
 
 Memory does not grow with the number of trials: rows stream from the journal into the file, and the figures come from a
 scan of that file.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.config import LoadedConfig, classify_changes
+from orchestrator.config import classify_changes
 from orchestrator.history import JOURNAL_NAME, read_history
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.preparation import Prepared
@@ -50,7 +50,8 @@ def resume(
         lock.discard()  # the lock's file must not be left in a directory that is no run's
     head = read_head(lock.directory)
     loaded = load_run_config(lock.directory, environ, sets=sets)
-    changed = _gated(lock.directory, loaded, environ) if sets else []
+    changes = classify_changes(load_run_config(lock.directory, environ).config, loaded.config)
+    changed = [f"{change.key} was {change.old!r} and would be {change.new!r}" for change in changes.gated]
     if changed:
         raise _refusal(lock.directory, changed, accept_changes)
     prepared = prepare_again(loaded)
@@ -58,7 +59,7 @@ def resume(
     if changed:
         raise _refusal(lock.directory, changed, accept_changes)
     history = read_history(lock.directory / JOURNAL_NAME, prepared.plan)
-    return continue_run(lock, prepared, history, owed_again(history.ledger, retry), watcher)
+    return continue_run(lock, prepared, history, owed_again(history.ledger, retry), watcher, changes.free)
 
 
 def owed_again(ledger: Ledger, retry: Collection[str]) -> list[int]:
@@ -72,13 +73,6 @@ def owed_again(ledger: Ledger, retry: Collection[str]) -> list[int]:
         raise InputError(f"--retry: {unknown[0]!r} cannot be owed again; known: {', '.join(RETRIABLE)}")
     wanted = {RETRIABLE[word] for word in retry}
     return [ordinal for ordinal in range(len(ledger.plan)) if wanted and ledger.standing(ordinal) in wanted]
-
-
-def _gated(run_dir: Path, loaded: LoadedConfig, environ: Mapping[str, str]) -> list[str]:
-    """The changed keys that results depend on."""
-    before = load_run_config(run_dir, environ)
-    gated = classify_changes(before.config, loaded.config).gated
-    return [f"{change.key} was {change.old!r} and would be {change.new!r}" for change in gated]
 
 
 def _plan_changes(head: Mapping[str, Any], prepared: Prepared) -> list[str]:

@@ -16,16 +16,20 @@ RUN_TOML: Final = "run.toml"
 _SAME_NAME_MAX: Final = 1000
 
 
+def new_run_id(config: RunConfig, plan_digest: str, clock: Clock) -> str:
+    """The name of a run that begins now: ``<name>-<YYYYMMDDTHHMMSSZ>-<6 hex of the plan digest>``."""
+    stamp = clock.utc_now()[:19].replace("-", "").replace(":", "") + "Z"
+    return f"{config.run.name}-{stamp}-{plan_digest.removeprefix('sha256:')[:6]}"
+
+
 def new_run_dir(config: RunConfig, plan_digest: str, clock: Clock) -> tuple[RunLock, str]:
     """Make and lock the directory of a new run under ``run.dir``.
 
     Returns:
-        The held lock and the run id, ``<name>-<YYYYMMDDTHHMMSSZ>-<6 hex of the plan digest>``, with ``-2``, ``-3``
-        and so on where that exists.
+        The held lock and the run id, with ``-2``, ``-3`` and so on behind it where that exists.
     """
-    stamp = clock.utc_now()[:19].replace("-", "").replace(":", "") + "Z"
-    base = f"{config.run.name}-{stamp}-{plan_digest.removeprefix('sha256:')[:6]}"
-    for number in range(1, _SAME_NAME_MAX):
+    base = new_run_id(config, plan_digest, clock)
+    for number in range(1, _SAME_NAME_MAX + 1):
         run_id = base if number == 1 else f"{base}-{number}"
         directory = Path(config.run.dir).absolute() / run_id
         if not directory.exists():

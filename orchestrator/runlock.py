@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from orchestrator.files import FILE_MODE, make_private_directory, unwritable
+from orchestrator.files import FILE_MODE, close_own, make_private_directory, open_own, unwritable
 from spec.errors import InputError, RunLocked
 
 LOCK_NAME: Final = "run.lock"
@@ -70,7 +70,7 @@ class RunLock:
     def release(self) -> None:
         """Give the lock back; a second call does nothing. The file stays."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
+            close_own(self._descriptor)
             self._descriptor = -1
 
     def discard(self) -> None:
@@ -90,15 +90,15 @@ class RunLock:
 
 def _lock(path: Path) -> int | None:
     """A locked descriptor, or None where the file was removed between its opening and its locking."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+    descriptor = open_own(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _leads_to(path, descriptor):
-            os.close(descriptor)
+            close_own(descriptor)
             return None
         os.fchmod(descriptor, FILE_MODE)
     except OSError:
-        os.close(descriptor)
+        close_own(descriptor)
         raise
     with contextlib.suppress(OSError):  # a full disk costs the next start a word of its message, not this one its lock
         os.ftruncate(descriptor, 0)

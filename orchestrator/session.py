@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from orchestrator.clock import Clock, SystemClock
-from orchestrator.config import LoadedConfig
+from orchestrator.config import Change, LoadedConfig
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver, Rules
 from orchestrator.engine.leasing import Leasing
@@ -25,23 +25,23 @@ from orchestrator.engine.progress import report_progress
 from orchestrator.engine.signals import Signals
 from orchestrator.files import check_room, write_atomically
 from orchestrator.history import JOURNAL_NAME, History
-from orchestrator.journal import Journal, LineReader, LineType
+from orchestrator.journal import JOURNAL_FORMAT, Journal, LineReader, LineType
 from orchestrator.ledger import Ledger
 from orchestrator.log import LoggedWatcher, RunLog
-from orchestrator.manifest import new_manifest, read_manifest, versions, write_manifest
+from orchestrator.manifest import new_manifest, read_manifest, seeds_of, versions, write_manifest
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.results import write_results
-from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir
+from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir, new_run_id
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
-from spec.canonical import Json
+from spec.canonical import Json, JsonObject
 from spec.errors import OrchestratorError, RunIncomplete
 from spec.groups import leaves
 from spec.memory import rare_collection
 
 COMPLETE: Final = 0
 INCOMPLETE: Final = 3
-JOURNAL_FORMAT: Final = 1
+_NOTHING: Final[JsonObject] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ class Session:
 
     Attributes:
         leases: how many leases earlier sessions wrote.
+        number: which session of the run this is, from 1.
     """
 
     run_dir: Path
@@ -76,6 +77,7 @@ class Session:
     journal: Journal
     ledger: Ledger
     leases: int
+    number: int
     clock: Clock
 
 
@@ -102,8 +104,7 @@ def run(
     if run_dir is None:
         lock, run_id = new_run_dir(prepared.config, prepared.plan_digest, clock)
     else:
-        lock = given_run_dir(run_dir)
-        run_id = lock.directory.name
+        lock, run_id = given_run_dir(run_dir), new_run_id(prepared.config, prepared.plan_digest, clock)
     with lock:
         session = _begin(lock, run_id, prepared, clock)
         return _work(session, watcher or Silence())
@@ -124,10 +125,17 @@ def _begin(lock: RunLock, run_id: str, prepared: Prepared, clock: Clock) -> Sess
         "isolation": dict(prepared.isolation()),
     }
     journal = Journal.create(directory / JOURNAL_NAME, head, clock=clock)
-    return Session(directory, run_id, prepared, journal, Ledger(prepared.plan), 0, clock)
+    return Session(directory, run_id, prepared, journal, Ledger(prepared.plan), 0, 1, clock)
 
 
-def continue_run(lock: RunLock, prepared: Prepared, history: History, reopen: Sequence[int], watcher: Watcher) -> Ended:
+def continue_run(
+    lock: RunLock,
+    prepared: Prepared,
+    history: History,
+    reopen: Sequence[int],
+    watcher: Watcher,
+    changes: Sequence[Change] = (),
+) -> Ended:
     """Run what a run owes; the caller holds its lock and has checked that the plan is the same.
 
     Args:
@@ -136,6 +144,7 @@ def continue_run(lock: RunLock, prepared: Prepared, history: History, reopen: Se
         history: its journal, read.
         reopen: ordinals of ended trials that are owed again.
         watcher: is told what happens.
+        changes: the keys of the configuration that differ from the session before.
     """
     clock = SystemClock()
     check_room(lock.directory, prepared.config.limits.disk_free_min_bytes)
@@ -147,7 +156,7 @@ def continue_run(lock: RunLock, prepared: Prepared, history: History, reopen: Se
         "trials": prepared.plan.trials,
         "versions": dict(versions()),
         "isolation": dict(prepared.isolation()),
-        "changes": [],
+        "changes": [change._asdict() for change in changes],
     }
     journal.append(LineType.RESUME, None, body)
     if history.recovered.cut is not None:
@@ -157,8 +166,9 @@ def continue_run(lock: RunLock, prepared: Prepared, history: History, reopen: Se
         attempt = history.ledger.next_attempt(ordinal) - 1
         journal.append(LineType.REOPENED, prepared.plan.key(ordinal), {"attempt": attempt, "why": "retry"})
         history.ledger.reopened(ordinal)
-    run_id = str(history.recovered.head["run_id"])
-    return _work(Session(lock.directory, run_id, prepared, journal, history.ledger, history.leases, clock), watcher)
+    run_id, number = str(history.recovered.head["run_id"]), len(history.recovered.sessions) + 1
+    session = Session(lock.directory, run_id, prepared, journal, history.ledger, history.leases, number, clock)
+    return _work(session, watcher)
 
 
 def _work(session: Session, watcher: Watcher) -> Ended:
@@ -213,8 +223,10 @@ async def _host(host: Backend, session: Session, signals: Signals, watcher: Watc
         await host(body)
     except* RunIncomplete as group:
         lost.append(str(leaves(group)[0]))
-        watcher.notice(f"{lost[0]}. What it was doing is owed; `resume {session.run_dir}` goes on")
-    return lost[0] if lost else ""
+    if not lost or not session.ledger.owed():
+        return ""  # what is lost behind the last trial is nobody's loss
+    watcher.notice(f"{lost[0]}. What it was doing is owed; `resume {session.run_dir}` goes on")
+    return lost[0]
 
 
 def _driver(session: Session, watcher: Watcher) -> Driver:
@@ -250,8 +262,17 @@ def _driver(session: Session, watcher: Watcher) -> Driver:
     )
 
 
-def make_results(run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger) -> dict[str, Any]:
+def make_results(
+    run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger, known: JsonObject = _NOTHING
+) -> dict[str, Any]:
     """Make every derived file of a run from its journal.
+
+    Args:
+        run_dir: the run directory.
+        run_id: the run's name.
+        prepared: its configuration, prepared.
+        ledger: how its trials stand.
+        known: what the figures are about, where the run itself knows better than what was prepared now.
 
     Returns:
         The summary, as written.
@@ -270,14 +291,23 @@ def make_results(run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger)
             plan=prepared.plan,
             terminal=terminal,
             counts=ledger.counts(),
-            info=prepared.info(),
+            info={**prepared.info(), **known},
             seed=prepared.config.run.seed,
         )
 
 
 def _end_manifest(session: Session) -> None:
-    manifest = read_manifest(session.run_dir)
-    write_manifest(session.run_dir, {**manifest, "ended_at": session.clock.utc_now()})
+    """Say when the run ended, and what a later session may have changed."""
+    write_manifest(
+        session.run_dir,
+        {
+            **read_manifest(session.run_dir),
+            "trials": session.prepared.config.run.trials,
+            "seeds": seeds_of(session.prepared),
+            "ended_at": session.clock.utc_now(),
+            "sessions": session.number,
+        },
+    )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import orjson
 
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.config import LoadedConfig
+from orchestrator.engine.processes import Processes, processes_of
 from orchestrator.history import JOURNAL_NAME, History, read_history
 from orchestrator.journal import Line, LineReader, LineType, recover
 from orchestrator.ledger import Ledger, Standing
@@ -61,7 +62,7 @@ class Status:
         conservation: planned and its five parts.
         arms: arm -> n_planned, n_scored and the kind's headline figures; only the counts where its kind cannot be
             prepared in this process.
-        pid: the process that works on it, or None where nobody does.
+        processes: who works on it, or None where nobody does or its driver's id cannot be read.
         in_flight: the trials that this process has handed out and that have no end yet; empty where nobody does.
         note: why figures are missing, or what a resume would cut; "" where there is nothing to say.
     """
@@ -71,7 +72,7 @@ class Status:
     sessions: int
     conservation: Mapping[str, int]
     arms: Mapping[str, Mapping[str, float | None]]
-    pid: int | None = None
+    processes: Processes | None = None
     in_flight: tuple[InFlight, ...] = ()
     note: str = ""
 
@@ -119,7 +120,7 @@ def read_status(run_dir: Path, environ: Mapping[str, str], clock: Clock | None =
         sessions=len(history.recovered.sessions),
         conservation=history.ledger.conservation(),
         arms=_arms(run_dir, history.ledger, prepared),
-        pid=_owner_pid(run_dir) if locked else None,
+        processes=_processes(run_dir) if locked else None,
         in_flight=_in_flight(run_dir, (clock or SystemClock()).utc_now()) if locked else (),
         note=note,
     )
@@ -138,10 +139,10 @@ def _phase(locked: bool, history: History) -> RunPhase:
     return RunPhase.FINISHED if done else RunPhase.RESUMABLE
 
 
-def _owner_pid(run_dir: Path) -> int | None:
-    """The process that wrote its id into the lock's file."""
+def _processes(run_dir: Path) -> Processes | None:
+    """The process that wrote its id into the lock's file, and those below it."""
     try:
-        return int((run_dir / LOCK_NAME).read_text())
+        return processes_of(int((run_dir / LOCK_NAME).read_text()))
     except (OSError, ValueError):
         return None
 

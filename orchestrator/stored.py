@@ -16,14 +16,13 @@ import orjson
 from orchestrator.config import LoadedConfig, load_config
 from orchestrator.config.rules import is_reference, nearest
 from orchestrator.history import JOURNAL_NAME, History, read_history
-from orchestrator.journal import LineReader, recover
+from orchestrator.journal import JOURNAL_FORMAT, LineReader, recover
 from orchestrator.manifest import read_manifest
 from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.rundir import RUN_TOML
 from spec.errors import ConfigErrors, InputError, JournalDamaged
 
-JOURNAL_FORMAT: Final = 1
 _KEYS_SHOWN: Final = 40
 
 
@@ -46,6 +45,11 @@ class Stored:
     def run_id(self) -> str:
         """The run's name."""
         return str(self.head["run_id"])
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What the run's figures are about, from its head: arms and options may have changed since."""
+        return {name: self.head[name] for name in ("plan_digest", "isolation")}
 
 
 def holds_run(run_dir: Path) -> bool:

@@ -1,7 +1,8 @@
 """Does a finished run say what its journal says? Every number is made again, and the first difference is named.
 
-The journal is the truth. From it come the rows, the counts and ``results_digest``; from the rows come the figures. A
-row's label is derived again from its report, its reading and its task, where the kind can do that.
+The journal is the truth. From it come the rows, the counts, ``results_digest`` and the run's name; from the rows come
+the figures. What the summary says of pack and split stands in no journal and is taken as it is. A row's label is
+derived again from its report, its reading and its task, where the kind can do that.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from orchestrator.kinds.base import Counts, DriverSide
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
 from orchestrator.results import EPISODES, SUMMARY, ResultsDigest, build_summary, read_summary
+from spec.canonical import JsonObject
 from spec.errors import ConservationBroken, InputError
 
 _TOLERANCE: Final = 1e-12
 """Relative difference of two numbers that another version of a library may make."""
 
+_IN_THE_HEAD: Final = ("plan_digest", "isolation")
 _MISSING: Final = "(nothing)"
 
 
@@ -90,7 +93,7 @@ def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int)
     """
     summary = read_summary(run_dir)
     standing = _Standing(plan)
-    recover(run_dir / JOURNAL_NAME, standing.take)
+    head = recover(run_dir / JOURNAL_NAME, standing.take).head
     rows, digest = 0, ResultsDigest()
     if standing.difference is not None:
         return Verification(standing.difference, rows, 0)
@@ -101,7 +104,7 @@ def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int)
                 return Verification(difference, rows, 0)
     figures = Counter[str]()
     difference = _summary_difference(
-        run_dir, summary, driver_side, standing.ledger.counts(), seed, digest.value(), figures
+        run_dir, head, summary, driver_side, standing.ledger.counts(), seed, digest.value(), figures
     )
     return Verification(difference, rows, figures["compared"])
 
@@ -193,6 +196,7 @@ def _row_difference(
 
 def _summary_difference(
     run_dir: Path,
+    head: JsonObject,
     summary: dict[str, Any],
     driver_side: DriverSide,
     counts: Mapping[str, Counts],
@@ -203,11 +207,11 @@ def _summary_difference(
     try:
         expected = build_summary(
             run_dir / EPISODES,
-            run_id=str(summary.get("run_id")),
+            run_id=str(head["run_id"]),
             kind_name=str(summary.get("kind")),
             driver_side=driver_side,
             counts=counts,
-            info=summary.get("info") or {},
+            info=_info(head, summary),
             seed=seed,
             results_digest=results_digest,
         )
@@ -215,6 +219,12 @@ def _summary_difference(
         return Difference(EPISODES, "rows that give a summary", str(error))
     difference = first_difference(orjson.loads(orjson.dumps(expected)), summary, "", figures)
     return None if difference is None else difference._replace(where=f"{SUMMARY}: {difference.where}")
+
+
+def _info(head: JsonObject, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What the figures are about: as the summary says it, but for what the journal's head knows better."""
+    info: dict[str, Any] = summary.get("info") or {}
+    return {name: head.get(name, said) if name in _IN_THE_HEAD else said for name, said in info.items()}
 
 
 def first_difference(

@@ -37,7 +37,7 @@ class Watcher(Protocol):
         """Something that a person should know, in one line."""
 
     def progress(self, progress: Progress) -> None:
-        """Called about once a second."""
+        """How far the run is; called about twice a second."""
 
     def ended(self) -> None:
         """Nothing more runs; the results are being written."""

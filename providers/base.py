@@ -77,4 +77,4 @@ class Provider(Protocol):
         """The public manifest of the pack; withholds goal, wiring and payload of the test split."""
 
     async def close(self) -> None:
-        """Give back what the provider holds across fixtures."""
+        """Give back what the provider holds across fixtures; called once in each worker, behind the last of them."""

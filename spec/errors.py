@@ -15,7 +15,6 @@
     ├── ConservationBroken      70   planned is no longer the sum of its parts
     └── TrialError                   one trial's attempt could not be carried through; never ends a run
         ├── ProviderFault            the provider or its fixture failed (infrastructure)
-        ├── Unreadable               the record could not be read (unreadable)
         └── ArmFaultError            the arm broke a rule (the arm's own fault; the trial is scored)
 
 Foreign errors are placed in this tree where they enter: Ray's in ``orchestrator.engine.ray_errors``.
@@ -184,10 +183,6 @@ class TrialError(OrchestratorError):
 
 class ProviderFault(TrialError):
     """Raised when a provider or a fixture fails: infrastructure, tried again with a fresh fixture."""
-
-
-class Unreadable(TrialError):
-    """Raised when the record cannot be read; a value of the reading, never a verdict."""
 
 
 class ArmFaultError(TrialError):

@@ -141,6 +141,7 @@ class Judged(NamedTuple):
 
     Attributes:
         reads: how often it was read after the arm.
+        holds: the contract holds.
         reason: one sentence for the report.
         body: what the kind's driver side needs for the row.
         seen: the difference that was seen, or None.
@@ -149,6 +150,7 @@ class Judged(NamedTuple):
     ordinal: int
     attempt: int
     reads: int
+    holds: bool
     reason: str
     body: JsonObject
     seen: Json

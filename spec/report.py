@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 MESSAGE_CHARS_MAX: Final = 4096
 MODEL_CALLS_MAX: Final = 10_000
+AMOUNT_MAX: Final = 1e12
+"""The largest cost or latency of a call; sums over a whole run stay exact decimals below it."""
 
 
 class ArmFault(StrEnum):
@@ -164,6 +165,7 @@ def _call_problems(where: str, entry: object) -> list[str]:
         values = entry
     else:
         return [f"{where} must be a ModelCall or a mapping, not {_kind(entry)}"]
+    limit = f"must be a finite amount or null, at most {AMOUNT_MAX:g}"
     problems = [f"{where}: unknown field {name!r}" for name in values if name not in _CALL_FIELDS]
     if "model" not in values:
         problems.append(f"{where}: model is missing")
@@ -172,16 +174,20 @@ def _call_problems(where: str, entry: object) -> list[str]:
     for name in _COUNTS:
         value = values.get(name)
         if value is not None and (type(value) is not int or not 0 <= value < 2**53):
-            problems.append(f"{where}.{name} must be a count or null, not {value!r}")
+            problems.append(f"{where}.{name} must be a count or null, not {_shown(value)}")
     for name in _AMOUNTS:
         value = values.get(name)
         if value is not None and not _is_amount(value):
-            problems.append(f"{where}.{name} must be a finite amount or null, not {value!r}")
+            problems.append(f"{where}.{name} {limit}, not {_shown(value)}")
     return problems
 
 
 def _is_amount(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value) and value >= 0
+    return type(value) in (int, float) and 0 <= cast(float, value) <= AMOUNT_MAX
+
+
+def _shown(value: object) -> str:
+    return f"a number of {value.bit_length()} bits" if type(value) is int and value >= 2**64 else f"{value!r:.80}"
 
 
 def _kind(value: object) -> str:

@@ -17,9 +17,6 @@ from spec.reading import TrueState, Verdict
 from spec.task import Category, Substrate
 from spec.trial import trial_key
 
-ROW_FORMAT: Final = 1
-"""Version of the row's JSON Schema."""
-
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

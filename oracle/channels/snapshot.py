@@ -19,6 +19,7 @@ import orjson
 
 from oracle.base import ReadFailed
 from spec.reading import ChannelName, ReadPath, Tables
+from spec.text import describe
 
 Fetch = Callable[[str, Sequence[int]], Awaitable[bytes]]
 """Reads fixtures of one worker: worker id, fixture handles -> the JSON bytes described above."""
@@ -75,7 +76,7 @@ class SnapshotChannel:
         try:
             answer = orjson.loads(await self._fetch(worker, fixtures))
         except Exception as error:  # noqa: BLE001 - a record that cannot be read is a value, whatever the reason
-            return _all_failed(fixtures, f"worker {worker}: {type(error).__name__}: {error}")
+            return _all_failed(fixtures, describe(error, f"worker {worker}"))
         if type(answer) is not dict:
             return _all_failed(fixtures, f"worker {worker} answered with no object")
         return {fixture: _tables(answer.get(str(fixture))) for fixture in fixtures}

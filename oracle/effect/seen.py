@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -60,10 +61,20 @@ def _change_entry(table: str, change: Change, id_field: str) -> dict[str, Json]:
 
 def _size(entry: Json) -> int:
     """Bytes of the entry as JSON; one that JSON cannot carry as it stands is too large, so that it is cut."""
+    if not _is_finite(entry):  # JSON has no such number, and orjson writes null without a word
+        return ENTRY_BYTES_MAX + 1
     try:
         return len(canonical_json(entry))
     except TypeError:
         return ENTRY_BYTES_MAX + 1
+
+
+def _is_finite(value: Json) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _cut(entry: Mapping[str, Json]) -> dict[str, Json]:
@@ -76,7 +87,7 @@ def _cut_record(record: Record) -> dict[str, Json]:
 
 
 def _cut_value(value: Json) -> Json:
-    if value is None or isinstance(value, bool | float):
+    if value is None or isinstance(value, bool) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, int) and abs(value) < 2**53:
         return value

@@ -78,6 +78,7 @@ class EffectOracle:
             return _unreadable(finding.reason)
         body = {
             **known,
+            "channel": subject.channel,
             "observed_count": finding.observed_count,
             "expected_count": finding.expected_count,
             "expected_effect_hash": prepared.hash or contract_hash(prepared.first, subject.params),
@@ -100,7 +101,6 @@ def _body(task: Task, state: TrueState, reported_success: bool) -> JsonObject | 
         "state": state.value,
         "verdict": verdict_of(state).value,
         "kind": task.contract[0].kind.value,
-        "channel": task.oracle.channel,
         "before_reachable": True,
         "outcome": label.outcome.value,
         "variant": label.variant.value,

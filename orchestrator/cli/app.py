@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 import click
@@ -25,10 +24,10 @@ from orchestrator.cli.run import run_command
 from orchestrator.cli.status import status_command
 from orchestrator.cli.trial import trial_command
 from orchestrator.cli.verify import verify_command
+from orchestrator.distribution import DISTRIBUTION, version_of
 from orchestrator.loopback import spare_loopback
 
 PROGRAM: Final = "python -m orchestrator"
-DISTRIBUTION: Final = "trial-orchestrator"
 DEFAULT: Final = "run"
 _OWN_OPTIONS: Final = ("-h", "--help", "--version")
 
@@ -68,16 +67,8 @@ def command_of(args: Sequence[str]) -> str:
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        answer(f"{DISTRIBUTION} {own_version()}")
+        answer(f"{DISTRIBUTION} {version_of(DISTRIBUTION) or '(not installed)'}")
         ctx.exit()
-
-
-def own_version() -> str:
-    """The installed version of this program."""
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 @click.group(

@@ -83,6 +83,6 @@ def _keep_traceback(error: BaseException, run_dir: Path | None) -> str:
     try:
         with RunLog(run_dir, SystemClock()) as log:
             log.logger.error("internal error", exc_info=error)
-    except OSError:
+    except (OSError, OrchestratorError):
         return "-v shows the traceback"
     return f"the traceback stands in {run_dir / LOG_NAME}"

@@ -1,10 +1,15 @@
-"""Signals outside of the engine: before it listens and after it has stopped, they end the command with one line."""
+"""Signals outside of the engine: what they do before it listens and after it has stopped.
+
+Before, a signal raises ``Interrupted`` where it finds the command. After, the trials are over and the results are being
+written, which is short: there a signal is noted and gives the command its exit code, since some libraries do not
+survive an exception out of nowhere; a second one ends the process. Once the answer is being told, signals do nothing.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -45,10 +50,42 @@ def signals_caught() -> Iterator[None]:
 
 
 def catch_signals() -> None:
-    """Take the signals, again if need be: the engine has them while it runs and drops them at its end."""
+    """Let signals raise ``Interrupted``, again if need be: whoever had them meanwhile may have dropped them."""
+    _take(_interrupt)
+
+
+def note_signals(at_once: Callable[[signal.Signals], None]) -> None:
+    """Only note the first signal from here on.
+
+    Args:
+        at_once: called with a second one; it ends the process.
+    """
+    noted: list[signal.Signals] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(signal.Signals(number))
+        if len(noted) > 1:
+            at_once(noted[-1])
+
+    _take(note)
+    _noted.append(noted)
+
+
+def settle_signals() -> signal.Signals | None:
+    """The first signal that was noted, if any; from here on signals do nothing."""
+    _take(signal.SIG_IGN)
+    found = [number for noted in _noted for number in noted]
+    _noted.clear()
+    return found[0] if found else None
+
+
+_noted: Final[list[list[signal.Signals]]] = []
+
+
+def _take(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
     if threading.current_thread() is threading.main_thread():
         for number in CAUGHT:
-            signal.signal(number, _interrupt)
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -16,14 +16,15 @@ import orjson
 
 from spec.errors import ConfigError, ConfigErrors, OrchestratorError
 
+STDIN: Final = 0
 STDOUT: Final = 1
 STDERR: Final = 2
 _RUNS: Final = ("run", "resume")
 
 
 def say(text: str) -> None:
-    """Tell a person something, on standard error; a closed one is no reason to fail."""
-    with contextlib.suppress(OSError, ValueError):
+    """Tell a person something, on standard error; a closed one, or one that an arm has put there, ends nothing."""
+    with contextlib.suppress(Exception):
         print(text, file=sys.stderr, flush=True)
 
 
@@ -58,10 +59,18 @@ class KeptStdout:
 
     Args:
         descriptor: a copy of the real one, or None where the process has none.
+        stderr: a copy of standard error's descriptor, or None where the process has none.
     """
 
-    def __init__(self, descriptor: int | None) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int | None, stderr: int | None) -> None:
+        self._descriptor, self._stderr, self._stream = descriptor, stderr, sys.stderr
+
+    def mend_streams(self) -> None:
+        """Put Python's streams back, and the descriptors that are closed, whatever an arm has done to them."""
+        sys.stdout = sys.stderr = self._stream
+        for number in (STDIN, STDOUT, STDERR):
+            if not _is_open(number):
+                _fill(number, None if number == STDIN else self._stderr)
 
     def write_line(self, line: bytes) -> None:
         """Write one line to the real standard output; a reader that has gone away ends nothing."""
@@ -76,18 +85,18 @@ def stdout_kept() -> Iterator[KeptStdout]:
     """Put standard output aside and let everything that is written to it go to standard error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
-    try:
-        kept = os.dup(STDOUT)
-    except OSError:
-        yield KeptStdout(None)
+    kept, stderr = _copy(STDOUT), _copy(STDERR)
+    if kept is None:
+        yield KeptStdout(None, stderr)
         return
-    try:
+    with contextlib.ExitStack() as closing:
+        for descriptor in (kept, stderr):
+            if descriptor is not None:
+                closing.callback(_close_quietly, descriptor)
+        closing.callback(_fill, STDOUT, kept)
         _redirect_stdout()
         with contextlib.redirect_stdout(sys.stderr):  # Python's stream need not lead to the descriptor
-            yield KeptStdout(kept)
-    finally:
-        os.dup2(kept, STDOUT)
-        os.close(kept)
+            yield KeptStdout(kept, stderr)
 
 
 def run_answer(
@@ -139,15 +148,43 @@ def is_live_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") != "dumb"
 
 
-def _redirect_stdout() -> None:
+def _copy(number: int) -> int | None:
     try:
-        os.dup2(STDERR, STDOUT)
-    except OSError:  # there is no standard error either
-        _point_stdout_nowhere()
+        return os.dup(number)
+    except OSError:
+        return None
+
+
+def _close_quietly(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _fill(number: int, copy: int | None) -> None:
+    """Let a standard stream's number lead where a copy leads, or nowhere."""
+    try:
+        if copy is None:
+            raise OSError
+        os.dup2(copy, number)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != number:
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+
+
+def _redirect_stdout() -> None:
+    _fill(STDOUT, STDERR if _is_open(STDERR) else None)
 
 
 def _point_stdout_nowhere() -> None:
     """So that the interpreter's last flush does not fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, STDOUT)
-    os.close(nowhere)
+    _fill(STDOUT, None)

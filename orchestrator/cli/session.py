@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.failures import told
+from orchestrator.cli.interrupts import Interrupted, note_signals, settle_signals
 from orchestrator.cli.options import is_verbose
 from orchestrator.cli.output import KeptStdout, plain_error, run_answer, say, stdout_kept
 
@@ -30,15 +33,31 @@ def carry_out(work: Callable[[Watcher], Ended], *, as_json: bool, quiet: bool) -
 
     with stdout_kept() as kept:
         watcher = watcher_for(quiet)
-        try:
-            with watcher:
-                ended = work(watcher)
-        except BaseException as error:  # noqa: BLE001 - every end of a session has its line and its exit code
+
+        def fail(error: BaseException) -> int:
             failure = told(error, verbose=is_verbose(), run_dir=watcher.run_dir)
             if as_json:
                 run_dir = None if watcher.run_dir is None else str(watcher.run_dir)
                 kept.write_line(run_answer(failure.exit_code, run_dir=run_dir, error=failure.error))
             return failure.exit_code
+
+        def trials_over() -> None:
+            note_signals(lambda number: os._exit(fail(Interrupted(number))))
+            kept.mend_streams()
+
+        watcher.at_end = trials_over
+        try:
+            with watcher:
+                ended = work(watcher)
+        except BaseException as error:  # noqa: BLE001 - every end of a session has its line and its exit code
+            settle_signals()
+            kept.mend_streams()
+            return fail(error)
+        number = settle_signals()
+        kept.mend_streams()
+        if number is not None:
+            say(f"{number.name} came while the results were written; they are whole")
+            ended = replace(ended, exit_code=128 + number)
         return _tell(ended, kept, as_json=as_json, quiet=quiet)
 
 

@@ -13,6 +13,7 @@ from orchestrator.cli import options
 from orchestrator.cli.output import answer, answer_json, stdout_kept
 
 if TYPE_CHECKING:
+    from orchestrator.engine.processes import Processes
     from orchestrator.status import Status
 
 
@@ -33,7 +34,7 @@ def status_command(run_dir: Path, as_json: bool) -> int:
             "sessions": status.sessions,
             "conservation": status.conservation,
             "arms": status.arms,
-            "pids": {} if status.pid is None else {"driver": status.pid},
+            "pids": {} if status.processes is None else status.processes._asdict(),
             "in_flight": [trial._asdict() for trial in status.in_flight],
             "note": status.note or None,
         }
@@ -53,10 +54,20 @@ def status_text(status: Status) -> str:
         f"{status.run_id}: {status.phase.value}, sessions so far: {status.sessions}",
         f"{planned} planned = " + " + ".join(f"{count} {name}" for name, count in parts.items()),
         *(f"{arm}: {_figures_text(figures)}" for arm, figures in status.arms.items()),
-        *([f"{len(status.in_flight)} in flight, driver {status.pid}"] if status.pid is not None else []),
+        *([] if status.processes is None else [f"{len(status.in_flight)} in flight, {_who(status.processes)}"]),
         *([status.note] if status.note else []),
     ]
     return "\n".join(map(visible, lines))
+
+
+def _who(processes: Processes) -> str:
+    """The processes with their ids, for somebody who wants to look at one."""
+    parts = [
+        f"driver {processes.driver}",
+        *(f"worker {pid}" for pid in processes.workers),
+        *(f"oracle {pid}" for pid in processes.oracles),
+    ]
+    return ", ".join(parts)
 
 
 def _figures_text(figures: Mapping[str, float | None]) -> str:

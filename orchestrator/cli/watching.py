@@ -7,7 +7,7 @@ printed, also when the run fails.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -34,10 +34,12 @@ class QuietWatcher:
 
     Attributes:
         run_dir: the run directory, or None before there is one.
+        at_end: called when the trials are over, to take the signals back from the engine.
     """
 
     def __init__(self) -> None:
         self.run_dir: Path | None = None
+        self.at_end: Callable[[], None] = catch_signals
         self._closing = ExitStack()
 
     def __enter__(self) -> Self:
@@ -60,7 +62,7 @@ class QuietWatcher:
 
     def ended(self) -> None:
         """Take the signals back from the engine, and take the line away."""
-        catch_signals()
+        self.at_end()
         self._closing.close()
 
 

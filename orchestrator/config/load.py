@@ -89,12 +89,6 @@ class LoadedConfig:
                 place = ("arms", names.index(place[1]), *place[2:])
         return self.origin.error(place, message, hint)
 
-    def located(self, error: ConfigError) -> ConfigError:
-        """The same error with file and line, found by its dotted key; for errors of arms and providers."""
-        if error.file or not error.key:
-            return error
-        return self.error(tuple(error.key.split(".")), error.message, error.hint)
-
     def with_config(self, config: RunConfig, *, narrowing: Narrowing | None = None) -> LoadedConfig:
         """The same with other values; the effective file follows, the narrowing stays unless a new one is given."""
         kept = self.narrowing if narrowing is None else narrowing

@@ -155,13 +155,13 @@ class LimitsTable(Table):
     open_s: Seconds = 60.0
     """Seconds in which a fixture must open."""
     baseline_s: Seconds = 30.0
-    """Seconds in which the reading before the arm must be there."""
+    """Seconds in which the reading before the arm must be there; else the attempt counts as unreadable."""
     idle_s: SecondsOrZero = 0.0
     """Seconds without progress after which an arm is stopped; 0: off."""
     close_s: Seconds = 30.0
     """Seconds in which a fixture must close."""
     stall_report_s: Seconds = 60.0
-    """Seconds without a finished trial after which the run says what it waits for."""
+    """Seconds without any news of a trial after which the run says what it waits for."""
     heartbeat_s: Seconds = 2.0
     """Seconds between a worker's signs of life."""
     worker_failures_max: Annotated[int, Field(ge=0, le=10_000)] = 3
@@ -173,7 +173,7 @@ class LimitsTable(Table):
     group_commit_ms: Annotated[float, Field(ge=0, le=10_000)] = 5.0
     """Milliseconds that journal lines are gathered before they are synced together."""
     disk_free_min_bytes: Annotated[int, Field(ge=0, le=2**60)] = 268_435_456
-    """Free space below which no trial is started, in bytes."""
+    """Free space below which no run is begun or gone on with, in bytes."""
 
 
 class RunConfig(Table):

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pydantic_core import PydanticCustomError
 
@@ -26,14 +26,6 @@ _PLUGIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?):([0-9]{1,5})")
 _LATER_KINDS: Final = ("verdict", "step")
 _OTHER_LEVELS: Final = ("process", "user", "sandbox")
-
-
-class Named(Protocol):
-    """Something with a name."""
-
-    @property
-    def name(self) -> str:
-        """The name."""
 
 
 def refusal(reason: str, hint: str = "", within: Sequence[str | int] = ()) -> PydanticCustomError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final
 
 from oracle.hosting import OracleSetup
 from oracle.retry import RetryPolicy
@@ -21,8 +20,6 @@ Body = Callable[[Crew], Awaitable[None]]
 Backend = Callable[[Body], Awaitable[None]]
 """Runs a body with workers and oracles that answer, and tidies them away afterwards."""
 
-WORKERS_PER_CORE: Final = 1
-
 
 def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
     """The configured backend, not started."""
@@ -32,7 +29,7 @@ def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
         return partial(host_inline, _worker_setup(prepared, "worker-0"), oracle, SystemClock())
     from orchestrator.engine.ray_backend import host_on_ray
 
-    count = engine.workers or (os.cpu_count() or 1) * WORKERS_PER_CORE
+    count = engine.workers or os.cpu_count() or 1
 
     async def on_ray(body: Body) -> None:
         await host_on_ray(
@@ -54,10 +51,7 @@ def _worker_setup(prepared: Prepared, worker_id: str) -> WorkerSetup:
     return WorkerSetup(
         worker_id=worker_id,
         provider=ProviderSetup(table.use, table.pack, table.split, dict(table.options), prepared.loaded.folder),
-        arms=[
-            ArmSetup(arm.name, arm.use, dict(arm.options), arm.deadline_s or config.engine.deadline_s)
-            for arm in config.arms
-        ],
+        arms=[ArmSetup(arm.name, arm.use, dict(arm.options), config.arm_deadline_s(arm)) for arm in config.arms],
         side=prepared.kind.worker,
         limits=WorkerLimits(
             open_s=limits.open_s,
@@ -75,5 +69,6 @@ def _oracle_setup(prepared: Prepared) -> OracleSetup:
         side=prepared.kind.oracle,
         fields=prepared.side.oracle_fields(),
         policy=RetryPolicy(table.read_attempts, table.read_deadline_s),
+        baseline_s=prepared.config.limits.baseline_s,
         folder=None if prepared.kind in KINDS.values() else prepared.loaded.folder,
     )

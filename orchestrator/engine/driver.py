@@ -45,13 +45,12 @@ from spec.messages import (
     Unread,
     WorkerEvent,
 )
+from spec.text import describe
 from spec.trial import Payload, Trial, trial_key
 
 BACKOFF_FIRST_S: Final = 0.2
 BACKOFF_MAX_S: Final = 30.0
-FLUSH_S: Final = 10.0
 LIFE_SIGN_S: Final = 6.0
-DETAIL_CHARS_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +152,8 @@ class Driver:
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
-            with anyio.move_on_after(FLUSH_S, shield=True):
-                await self._committer.flush()
+            self._over.set()
+            await self._committer.flush()  # shielded; what was judged is kept however this ended
 
     def drain(self) -> None:
         """Start nothing more; what runs may end within ``drain_s``."""
@@ -178,6 +177,8 @@ class Driver:
 
     def _move_on(self) -> None:
         """Lease what there is room for, send what has piled up, and see whether the run is over."""
+        if self._over.is_set():
+            return
         places = [worker for worker in self._workers if worker.filled]
         if places and not self._draining:
             self._leasing.deal(places, len(self.active), self._lease)
@@ -195,7 +196,7 @@ class Driver:
         try:
             seed, params = self._payload(cell.task, cell.trial)
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
-            seed, params, problem = 0, {}, f"the payload: {type(error).__name__}: {error}"[:DETAIL_CHARS_MAX]
+            seed, params, problem = 0, {}, describe(error, "the payload")
         task_id, arm = self._plan.task_ids[cell.task], self._plan.arms[cell.arm]
         attempt = self.ledger.next_attempt(ordinal)
         trial = Trial(ordinal, trial_key(arm, task_id, cell.trial), task_id, arm, cell.trial, seed, params, attempt)
@@ -314,7 +315,7 @@ class Driver:
             latency_s=finished.latency_s,
             reads=event.reads,
         )
-        judgement = Judgement(True, True, event.reason, event.body, event.seen)
+        judgement = Judgement(True, event.holds, event.reason, event.body, event.seen)
         row = self._side.row(trial, finished.report, judgement, execution)
         digest = self._trial_digest(trial.ordinal, trial.seed)
         body: dict[str, Json] = {"attempt": trial.attempt, "trial_digest": digest, "row": row}

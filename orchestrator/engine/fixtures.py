@@ -10,6 +10,7 @@ import orjson
 from providers.base import Fixture
 from spec.errors import ProviderFault
 from spec.reading import ChannelName, ReadPath
+from spec.text import describe
 
 
 class FixtureShelf:
@@ -51,8 +52,8 @@ class FixtureShelf:
             return orjson.dumps({"error": "the fixture is gone"})
         try:
             return b'{"tables":%b}' % fixture.snapshot()
-        except Exception as error:  # noqa: BLE001 - a record that cannot be read is a value for the oracle
-            return orjson.dumps({"error": f"{type(error).__name__}: {error}"})
+        except BaseException as error:  # noqa: BLE001 - a record that cannot be read is a value for the oracle
+            return orjson.dumps({"error": describe(error)})
 
 
 _PARTS: Final = ("environment", "read_path", "seal", "close")

@@ -1,4 +1,4 @@
-"""Tells a watcher about once a second how far a run is."""
+"""Tells a watcher now and then how far a run is."""
 
 from __future__ import annotations
 

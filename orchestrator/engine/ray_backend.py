@@ -67,8 +67,7 @@ async def host_on_ray(
                 try:
                     await body(crew)
                 finally:
-                    with anyio.move_on_after(STOP_S, shield=True):
-                        await crew.dismiss()
+                    await crew.dismiss()
                     tasks.cancel_scope.cancel()
         except* OrchestratorError:
             raise
@@ -164,8 +163,14 @@ class RayCrew:
         _check_cluster()
 
     async def dismiss(self) -> None:
-        """Let everybody close what they hold, then end them."""
-        await _stop([*self._worker_actors.values(), *self._oracle_actors.values()])
+        """Let everybody close what they hold, within its own limits, then end them."""
+        import ray
+
+        actors = [*self._worker_actors.values(), *self._oracle_actors.values()]
+        with anyio.move_on_after(_stop_s(self._worker_setup(""), self._oracle_setup), shield=True):
+            await _stop(actors)
+        for actor in actors:
+            ray.kill(actor)
 
 
 def _check_cluster() -> None:
@@ -198,19 +203,23 @@ async def _serve(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no ty
 
 
 async def _stop(actors: Sequence[Any]) -> None:
-    """Let every actor close what it holds, then end it."""
-    import ray
-
+    """Let every actor close what it holds; one that gives no sign of life is not waited for."""
     async with anyio.create_task_group() as tasks:
         for actor in actors:
             tasks.start_soon(_stop_one, actor)
-    for actor in actors:
-        ray.kill(actor)
+
+
+def _stop_s(worker: WorkerSetup, oracle: OracleSetup) -> float:
+    """How long the peers may take to close: a worker its fixtures and its provider, an oracle its channels."""
+    return STOP_S + max(2 * worker.limits.close_s, oracle.policy.read_deadline_s)
 
 
 async def _stop_one(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
     try:
-        await actor.stop.remote()
+        with anyio.move_on_after(STOP_S) as silent:
+            await actor.pid.remote()
+        if not silent.cancelled_caught:
+            await actor.stop.remote()
     except Exception as error:
         if place_of(error) is None:
             raise

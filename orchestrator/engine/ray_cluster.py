@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from orchestrator.engine.ray_errors import first_line
 from orchestrator.engine.reaper import reaping
+from orchestrator.engine.signals import signals_returned
 from spec.errors import InputError
 
 OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
@@ -44,7 +45,7 @@ def cluster(address: str, notice: Callable[[str], None]) -> Iterator[None]:
 @contextmanager
 def _own_cluster() -> Iterator[None]:
     """Start Ray on this machine, private to this run, and leave nothing of it."""
-    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=_short_temp_root()))
+    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=short_temp_root(tempfile.gettempdir())))
     environment = {
         **_token_environment(temp_dir),
         "RAY_USAGE_STATS_ENABLED": "0",
@@ -55,16 +56,21 @@ def _own_cluster() -> Iterator[None]:
         with reaping(temp_dir), _environment(environment):
             import ray
 
-            ray.init(
-                address="local",
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                object_store_memory=OBJECT_STORE_BYTES,
-                _temp_dir=str(temp_dir),
-                _node_ip_address="127.0.0.1",
-                _system_config={"timeout_ms_task_wait_for_death_info": DEATH_INFO_MS},
-            )
+            try:
+                with signals_returned():
+                    ray.init(
+                        address="local",
+                        include_dashboard=False,
+                        log_to_driver=False,
+                        logging_level=logging.ERROR,
+                        object_store_memory=OBJECT_STORE_BYTES,
+                        _temp_dir=str(temp_dir),
+                        _node_ip_address="127.0.0.1",
+                        _system_config={"timeout_ms_task_wait_for_death_info": DEATH_INFO_MS},
+                    )
+            except Exception as error:
+                message = f"Ray cannot be started here: {first_line(error)}; --inline does without it"
+                raise InputError(message) from error
             try:
                 yield
             finally:
@@ -89,10 +95,13 @@ def _token_environment(temp_dir: Path) -> dict[str, str]:
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(path)}
 
 
-def _short_temp_root() -> str:
-    """A directory for Ray's sockets, whose paths have a hard limit of 107 bytes."""
-    root = tempfile.gettempdir()
-    return root if len(root) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
+def short_temp_root(temp_dir: str) -> str:
+    """A directory for Ray's sockets, whose paths have a hard limit of 107 bytes: this one, else /tmp.
+
+    Args:
+        temp_dir: the system's directory for temporary files.
+    """
+    return temp_dir if len(temp_dir) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
 
 
 @contextmanager
@@ -101,9 +110,10 @@ def _joined(address: str, notice: Callable[[str], None]) -> Iterator[None]:
     import ray
 
     try:
-        context: Any = ray.init(
-            address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
-        )
+        with signals_returned():
+            context: Any = ray.init(
+                address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
+            )
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(f"engine.address: cannot join {address!r}: {first_line(error)}") from error
     notice(f"joined the Ray cluster at {context.address_info.get('address', address)}")

@@ -39,7 +39,7 @@ class Signals:
         """Pass signals to a driver until cancelled; does nothing outside the main thread, where none arrive."""
         if threading.current_thread() is not threading.main_thread():
             await anyio.sleep_forever()
-        with _handlers_kept(), anyio.open_signal_receiver(*LISTENED) as signals:
+        with handlers_kept(), anyio.open_signal_receiver(*LISTENED) as signals:
             async for number in signals:
                 if self.received is None:
                     self.received = number
@@ -53,7 +53,7 @@ class Signals:
 
 
 @contextmanager
-def _handlers_kept() -> Iterator[None]:
+def handlers_kept() -> Iterator[None]:
     """Put back who took the signals before; the event loop would leave them to the system, which kills."""
     before = {number: signal.getsignal(number) for number in LISTENED}
     try:
@@ -62,3 +62,21 @@ def _handlers_kept() -> Iterator[None]:
         for number, handler in before.items():
             if handler is not None:  # None: not set from Python, so it cannot be put back
                 signal.signal(number, handler)
+
+
+@contextmanager
+def signals_returned() -> Iterator[None]:
+    """Run code that takes SIGTERM for itself and answers it with ``sys.exit``, as ``ray.init`` does.
+
+    Whoever had the signals before has them again afterwards, and is given the one that arrived meanwhile.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    try:
+        with handlers_kept():
+            yield
+    except SystemExit as error:
+        if error.code in LISTENED:
+            signal.raise_signal(signal.Signals(error.code))
+        raise

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from anyio import get_cancelled_exc_class
+
 from orchestrator.clock import Clock
-from spec.canonical import Json, JsonObject
+from spec.canonical import Json, JsonObject, canonical_json
 from spec.environment import EnvironmentBackend, ProductVerifier, Screen, Tool, ToolError
 from spec.reading import Verdict
+from spec.text import describe
 
 T = TypeVar("T")
 
@@ -48,10 +51,10 @@ class WatchedBackend:
         """Pass an answer on, and note a failure that is not the arm's doing."""
         try:
             return await request()
-        except ToolError:
+        except (ToolError, GeneratorExit, get_cancelled_exc_class()):
             raise
-        except Exception as error:
-            self.fault = f"{what}: {type(error).__name__}: {error}"
+        except BaseException as error:
+            self.fault = describe(error, what)
             raise
 
     @property
@@ -70,9 +73,32 @@ class WatchedBackend:
         return await self.watch("attempt_intended_action", self.live().attempt_intended_action)
 
     async def call(self, tool: str, arguments: JsonObject) -> Json:
-        """Call a tool."""
+        """Call a tool.
+
+        Raises:
+            ToolError: it is revoked, or the call is none that a provider has to be ready for.
+        """
         backend = self.live()
-        return await self.watch(f"tool {tool}", lambda: backend.call(tool, arguments))
+        plain = _plain_arguments(tool, arguments)
+        return await self.watch(f"tool {tool}", lambda: backend.call(tool, plain))
+
+
+def _plain_arguments(tool: object, arguments: object) -> JsonObject:
+    """The arguments of a call, if it is one: else the failure of a provider that was not ready for it would be its own.
+
+    Raises:
+        ToolError: the name is no text, or the arguments are no plain JSON.
+    """
+    if type(tool) is not str:
+        raise ToolError(f"a tool's name must be text, not {type(tool).__name__}")
+    if not isinstance(arguments, Mapping):
+        raise ToolError(f"{tool}: the arguments must be a mapping, not {type(arguments).__name__}")
+    try:
+        plain = dict(arguments)
+        canonical_json((tool, plain))
+    except Exception as error:  # noqa: BLE001 - a mapping of the arm's may raise anything
+        raise ToolError(describe(error, f"{tool}: the arguments must be plain JSON")) from None
+    return plain
 
 
 class _WatchedVerifier:

@@ -8,8 +8,10 @@ baseline is read, seals, and tells what came out. One trial passes through it li
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -34,9 +36,8 @@ from spec.mailbox import Mailbox
 from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent, WorkerOrders
 from spec.report import ArmFault, MalformedReport
 from spec.task import Task
+from spec.text import clean, describe
 from spec.trial import Payload, Trial
-
-DETAIL_CHARS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ class WorkerLimits:
     """Bounds of a worker.
 
     Attributes:
-        open_s, close_s: seconds for opening and closing one fixture.
+        open_s, close_s: seconds for opening and closing one fixture; closing the provider takes no longer either.
         idle_s: seconds that an arm may go without using its environment; 0 is no limit.
         report_bytes_max: size of a report as JSON.
-        threads_max: arms that may block a thread at once.
+        threads_max: arms that may block a thread at once, those apart that are past their deadline.
     """
 
     open_s: float
@@ -122,7 +123,7 @@ class Worker:
         clock: Clock,
     ) -> None:
         self._provider, self._tasks, self._arms, self._side = provider, tasks, arms, side
-        self._limits, self._clock = limits, clock
+        self._limits, self._clock, self._pid = limits, clock, os.getpid()
         self._shelf = FixtureShelf(worker_id)
         self._outbox: Mailbox[WorkerEvent] = Mailbox()
         self._slots: dict[int, _Slot] = {}
@@ -148,7 +149,7 @@ class Worker:
         return JobPool(take=take, run=run, overdue=overdue, expired=expired, clock=self._clock)
 
     async def serve(self) -> None:
-        """Work until cancelled; then close every fixture that is still open."""
+        """Work until cancelled; then close every fixture that is still open, and the provider."""
         try:
             await self._serve()
         finally:
@@ -165,6 +166,7 @@ class Worker:
                 with anyio.move_on_after(self._limits.close_s, shield=True):
                     await self._close_all()
                 self._closing.cancel()
+                await self._close_provider()
 
     async def _serve_closers(self) -> None:
         """Close fixtures, shielded: a close that is under way when the work ends is carried through."""
@@ -238,13 +240,13 @@ class Worker:
             slot.told = ArmTask(goal, dict(trial.params), slot.backend.tools, trial.seed, deadline_s)
         except BaseException as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
             await checkpoint_if_cancelled()  # raises where the cancellation is ours
-            self._fail(slot, f"opening a fixture: {describe(error)}")
-            return
+            self._fail(slot, describe(error, "opening a fixture"))
+        else:
+            if not slot.closed:
+                self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
         if slot.closed:  # the driver let go of the trial while its fixture was still opening
             self._let_go(slot)
             self._closers.wake()
-            return
-        self._outbox.put(Opened(trial.ordinal, trial.attempt, read_path))
 
     def _open_expired(self, slot: _Slot) -> None:
         self._fail(slot, f"a fixture did not open within {self._limits.open_s:g} s")
@@ -271,7 +273,7 @@ class Worker:
         except MalformedReport as error:
             return self._broken(ArmFault.MALFORMED, describe(error))
         except ArmFaultError as error:
-            return self._broken(error.kind, error.detail)
+            return self._named_fault(error)
         except Exception as error:  # noqa: BLE001 - whatever an arm raises is its own fault, never the run's
             return self._broken(ArmFault.RAISED, describe(error))
         except BaseException as error:  # noqa: BLE001 - an arm may ask the process to exit; the run goes on
@@ -280,19 +282,34 @@ class Worker:
 
     async def _call(self, arm: HostedArm, told: ArmTask) -> object:
         if not arm.blocking:
-            return await cast(AsyncArm, arm.call)(told, Environment())
-        call = partial(cast(SyncArm, arm.call), told, SyncEnvironment())
-        return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+            try:
+                return await cast(AsyncArm, arm.call)(told, Environment())
+            finally:
+                _end_copies(self._pid)
+        call = partial(_outcome, partial(cast(SyncArm, arm.call), told, SyncEnvironment()), self._pid)
+        returned, error = await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
+        if error is not None:
+            raise error
+        return returned
 
     def _oversize(self, report: JsonObject) -> str:
         size_bytes, limit = len(canonical_json(report)), self._limits.report_bytes_max
         return f"the report has {size_bytes} bytes, at most {limit} are allowed" if size_bytes > limit else ""
+
+    def _named_fault(self, error: ArmFaultError) -> _Answer:
+        """The fault that an error names; an arm may raise one too, and with anything in it."""
+        kind, detail = getattr(error, "kind", None), getattr(error, "detail", None)
+        if isinstance(kind, ArmFault) and isinstance(detail, str):
+            return self._broken(kind, clean(detail))
+        return self._broken(ArmFault.RAISED, describe(error))
 
     def _broken(self, fault: ArmFault, detail: str) -> _Answer:
         return _Answer(self._side.not_reported(fault, detail), fault, detail)
 
     def _arm_expired(self, slot: _Slot) -> None:
         bind_environment(None)
+        if self._arms[slot.arm].blocking:  # its thread may never come back, and the next arm is not to wait for it
+            self._threads.total_tokens += 1
         self._finish(slot, self._late(slot))
 
     def _late(self, slot: _Slot) -> _Answer:
@@ -312,8 +329,8 @@ class Worker:
         slot.backend.revoke()
         try:
             slot.fixture.seal()
-        except Exception as error:  # noqa: BLE001 - whatever a fixture raises is the provider's fault
-            slot.backend.fault = f"sealing the environment: {describe(error)}"
+        except BaseException as error:  # noqa: BLE001 - whatever a fixture raises is the provider's fault
+            slot.backend.fault = describe(error, "sealing the environment")
         if slot.backend.fault is not None:
             self._fail(slot, slot.backend.fault)
             return
@@ -342,13 +359,15 @@ class Worker:
 
     async def _close(self, slot: _Slot) -> None:
         slot.closed = True
+        if slot.backend is not None:
+            slot.backend.revoke()  # an arm that blocks its thread may still run where the work was broken off
         if slot.fixture is not None:
             self._shelf.drop(slot.place)
             try:
                 await slot.fixture.close()
             except BaseException as error:  # noqa: BLE001 - the trial is scored; this is only noted
                 await checkpoint_if_cancelled()  # raises where the cancellation is ours
-                self._outbox.put(Noted(f"closing a fixture of {slot.trial.key}: {describe(error)}"))
+                self._outbox.put(Noted(describe(error, f"closing a fixture of {slot.trial.key}")))
         self._count_closed()
 
     def _close_expired(self, slot: _Slot) -> None:
@@ -370,19 +389,29 @@ class Worker:
         if self._unclosed:
             await self._all_closed.wait()
 
+    async def _close_provider(self) -> None:
+        with anyio.move_on_after(self._limits.close_s, shield=True), suppress(Exception):  # all trials are told by now
+            await self._provider.close()
+
     def _fail(self, slot: _Slot, detail: str) -> None:
-        self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail[:DETAIL_CHARS_MAX]))
+        self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail))
+
+
+def _outcome(call: Callable[[], object], pid: int) -> tuple[object, BaseException | None]:
+    """What a blocking arm returned or raised, as a value: raised across threads, some exceptions tear down a task."""
+    try:
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 - whatever an arm raises is told from its own task
+        return None, error
+    finally:
+        _end_copies(pid)
+
+
+def _end_copies(pid: int) -> None:
+    """End this process if it is a copy that an arm has forked: a trial has one end, and a run one driver."""
+    if os.getpid() != pid:
+        os._exit(0)
 
 
 def _past_due(slot: _Slot, now: float) -> bool:
     return now > slot.due
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one bounded line, even where its own text cannot be had."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - an arm's exception may lie about itself
-        text = "(its text cannot be had)"
-    name = type(error).__name__
-    return f"{name}: {text}"[:DETAIL_CHARS_MAX] if text else name

@@ -51,13 +51,14 @@ that a row's numbers are finite (``frame`` says why). No rewriting of a damaged 
 
 from __future__ import annotations
 
-from orchestrator.journal.lines import LINE_BYTES_MAX, TERMINAL, Line, LineType
+from orchestrator.journal.lines import JOURNAL_FORMAT, LINE_BYTES_MAX, TERMINAL, Line, LineType
 from orchestrator.journal.reading import LineReader
 from orchestrator.journal.recovery import Cut, Recovered, recover
 from orchestrator.journal.writer import Journal
 from spec.errors import JournalHeadless
 
 __all__ = [
+    "JOURNAL_FORMAT",
     "LINE_BYTES_MAX",
     "TERMINAL",
     "Cut",

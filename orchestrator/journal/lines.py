@@ -14,6 +14,9 @@ import orjson
 
 from spec.canonical import Json, JsonObject
 
+JOURNAL_FORMAT: Final = 1
+"""The format that this version writes and reads; it stands in the head."""
+
 FIRST_PREV: Final = "00000000"
 """What the first line names as the crc of the line before."""
 

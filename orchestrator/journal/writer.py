@@ -11,7 +11,6 @@ from anyio import CancelScope, CapacityLimiter, Lock, to_thread
 from orchestrator.clock import Clock
 from orchestrator.files import OS_FILES, FileSystem, unwritable, write_whole
 from orchestrator.journal.lines import FIRST_PREV, LineType, frame
-from orchestrator.journal.reading import LineReader
 from orchestrator.journal.recovery import Recovered
 from spec.canonical import JsonObject
 from spec.errors import InputError, JournalUnwritable
@@ -46,7 +45,6 @@ class Journal:
         self._unacknowledged = 0
         self._stopped = False
         self._failure: JournalUnwritable | None = None
-        self._reader: LineReader | None = None
         self._lock = Lock(fast_acquire=True)
         self._thread = CapacityLimiter(
             1
@@ -185,19 +183,6 @@ class Journal:
             with contextlib.suppress(OSError):  # what was acknowledged is synced, the rest is nobody's
                 self._files.close(self._descriptor)
             self._descriptor = -1
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-
-    def read_line(self, offset_bytes: int) -> bytes:
-        """A committed line by its offset, line break included.
-
-        Raises:
-            JournalDamaged: no right line begins there.
-        """
-        if self._reader is None:
-            self._reader = LineReader(self.path)
-        return self._reader.read(offset_bytes)
 
     def _gather(self, line_type: LineType, key: str | None, body: JsonObject) -> int:
         data, crc = frame(self._seq, self._prev, line_type, self._clock.utc_now(), key, body)

@@ -12,7 +12,7 @@ The engine calls these and knows nothing else of a kind. A kind has tasks of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -134,13 +134,13 @@ class DriverSide(Protocol):
         """The part of a row that ``results_digest`` covers: no times, texts, costs or hosts."""
 
     def check_row(self, row: Mapping[str, Any]) -> Sequence[str]:
-        """What is wrong with a row by itself: its label derived anew, its task's facts; empty where nothing is."""
+        """What is wrong with a row by itself: its label derived anew, its task's facts; empty where nothing is.
+
+        Asked by `verify` alone, which does without where a kind leaves it out.
+        """
 
     def summarise(self, episodes: Path, counts: Mapping[str, Counts], seed: int) -> tuple[dict[str, Any], list[Any]]:
         """``arms`` and ``comparisons`` of summary.json, from the rows' file and the counts of each arm."""
 
     def sections(self, summary: Mapping[str, Any], episodes: Path) -> Sequence[Section]:
         """The kind's sections of the report."""
-
-
-DriverFactory = Callable[..., DriverSide]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from orchestrator.report.model import (
     Report,
@@ -14,6 +15,8 @@ from orchestrator.report.model import (
     warnings_of,
 )
 from orchestrator.report.text import visible
+
+_FIGURE: Final = re.compile(r"(\d+/\d+ = \d\.\d+|\(-?\d\.\d+ to -?\d\.\d+\))")
 
 
 def render_html(report: Report) -> str:
@@ -28,7 +31,13 @@ def render_html(report: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = visible
+    environment.filters["figures_apart"] = figures_apart
     return environment.get_template("report.html").render(_context(report))
+
+
+def figures_apart(text: str) -> list[str]:
+    """The text in parts: every second one is a rate or an interval, which a narrow column must not break."""
+    return _FIGURE.split(text)
 
 
 def _context(report: Report) -> dict[str, Any]:

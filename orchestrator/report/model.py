@@ -18,7 +18,7 @@ _ABOUT: Final = (
 )
 
 _PROMISES: Final[Mapping[str, str]] = {
-    "in-process": "ran in the worker's own process, so the readings of its trials carry no promise of isolation",
+    "in-process": "ran in the worker's own process, so the readings of these trials carry no promise of isolation",
     "process": "ran in processes of its own, under the worker's user",
     "user": "ran in processes of its own, under a user of its own",
     "sandbox": "ran in a sandbox of its own",

@@ -39,7 +39,9 @@ class Telegraph:
 def anchor_setup() -> OracleSetup:
     provider = MockMed(pack="anchor", split="all", options={})
     tasks = {task.task_id: task for task in provider.tasks()}
-    return OracleSetup("oracle.effect:EffectOracle", {"tasks": tasks, "schema": provider.schema}, RetryPolicy(1, 1.0))
+    return OracleSetup(
+        "oracle.effect:EffectOracle", {"tasks": tasks, "schema": provider.schema}, RetryPolicy(1, 1.0), 1.0
+    )
 
 
 async def fetch(worker: str, places: Sequence[int]) -> bytes:
@@ -83,6 +85,9 @@ async def test_other_channels_come_from_what_is_installed(clock: Clock, monkeypa
     assert await answer_of(service, ReadPath("telegraph", False, {})) == Ready(1, 1)
     unknown = await answer_of(build_oracle(anchor_setup(), fetch, clock), ReadPath("telex", False, {}))
     assert unknown == Unread(1, 1, 0, "no channel is called 'telex'")
+    points.append(EntryPoint("telegraph", "others:Telegraph", hosting.CHANNELS_GROUP))
+    doubled = await answer_of(build_oracle(anchor_setup(), fetch, clock), ReadPath("telegraph", False, {}))
+    assert "several installed packages bring it: others:Telegraph, telegraphs:Telegraph" in doubled.reason
 
 
 @pytest.mark.anyio
@@ -90,7 +95,7 @@ async def test_a_side_may_come_from_a_users_folder(clock: Clock, tmp_path: Path)
     """It is found there first, is given the fields, and the search path is as before afterwards."""
     (tmp_path / "gold_side_of_a_user.py").write_text("class Side:\n    def __init__(self, gold): self.gold = gold\n")
     before = list(sys.path)
-    setup = OracleSetup("gold_side_of_a_user:Side", {"gold": 7}, RetryPolicy(1, 1.0), tmp_path)
+    setup = OracleSetup("gold_side_of_a_user:Side", {"gold": 7}, RetryPolicy(1, 1.0), 1.0, tmp_path)
     service: Any = build_oracle(setup, fetch, clock)
     assert service._side.gold == 7
     assert sys.path == before

@@ -18,6 +18,7 @@ from spec.messages import Judged, OracleOrders, ReadAfter, ReadBefore, Ready, Un
 from spec.reading import ReadPath, Tables
 
 POLICY = RetryPolicy(read_attempts=3, read_deadline_s=30)
+BASELINE_S = 50
 Answer = Tables | ReadFailed | float | BaseException
 """What a record does when it is read: tables, unreadable, seconds until it can be read, or an error."""
 
@@ -99,7 +100,9 @@ class Desk:
         self.opened: list[str] = []
         self.events: list[Any] = []
         self._times: list[float] = []
-        self.service = OracleService(side=self.side, channels=self._open, policy=POLICY, time=clock)
+        self.service = OracleService(
+            side=self.side, channels=self._open, policy=POLICY, baseline_s=BASELINE_S, time=clock
+        )
 
     def _open(self, name: str) -> ScriptedChannel | None:
         self.opened.append(name)
@@ -173,11 +176,11 @@ async def test_a_batch_is_read_in_one_go(desk: MakeDesk) -> None:
         await anyio.wait_all_tasks_blocked()
         assert at.channel.reads == [[1, 2, 3], [1, 2, 3]]
         assert at.events[3:] == [
-            Judged(1, 1, 1, "read", {"holds": True}, None),
-            Judged(2, 1, 1, "read", {"holds": False}, ["nothing"]),
-            Judged(3, 1, 1, "read", {"holds": True}, None),
+            Judged(1, 1, 1, True, "read", {"holds": True}, None),
+            Judged(2, 1, 1, False, "read", {"holds": False}, ["nothing"]),
+            Judged(3, 1, 1, True, "read", {"holds": True}, None),
         ]
-        assert at.side.asked[0] == (Subject("key 1", "task", {}), {"said": 1}, RECORD)
+        assert at.side.asked[0] == (Subject("key 1", "task", {}, "scripted"), {"said": 1}, RECORD)
         assert at.opened == ["scripted"]
 
 
@@ -191,7 +194,7 @@ async def test_what_is_not_readable_is_read_again_alone(desk: MakeDesk) -> None:
         await anyio.sleep(WAIT_FIRST_S / 4)
         assert [event.ordinal for event in at.events] == [1]
         await anyio.sleep(10)
-        assert at.events[1] == Judged(2, 1, 3, "read", {"holds": True}, None)
+        assert at.events[1] == Judged(2, 1, 3, True, "read", {"holds": True}, None)
         assert at.channel.reads == [[1, 2], [2], [2]]
 
 
@@ -242,9 +245,9 @@ async def test_a_live_record_is_polled_and_settled(desk: MakeDesk) -> None:
         at.events.clear()
         at.after(1, 2)
         await anyio.wait_all_tasks_blocked()
-        assert at.events == [Judged(2, 1, 1, "read", {"holds": False}, ["nothing"])]
+        assert at.events == [Judged(2, 1, 1, False, "read", {"holds": False}, ["nothing"])]
         await anyio.sleep(60)
-        assert at.events[1:] == [Judged(1, 1, 4, "read", {"holds": True}, None)]
+        assert at.events[1:] == [Judged(1, 1, 4, True, "read", {"holds": True}, None)]
 
 
 @pytest.mark.anyio
@@ -282,7 +285,7 @@ async def test_a_channel_that_raises_is_unreadable(desk: MakeDesk, batches: bool
         await at.baselines(1)
         at.after(1)
         await anyio.sleep(60)
-        assert at.events == [Judged(1, 1, 2, "read", {"holds": True}, None)]
+        assert at.events == [Judged(1, 1, 2, True, "read", {"holds": True}, None)]
         at.before(2)
         await anyio.sleep(60)
         assert at.events[1].reason.startswith(f"the baseline: the channel failed: {type(error).__name__}")
@@ -297,7 +300,7 @@ async def test_a_channel_cannot_pretend_that_the_oracle_was_cancelled(desk: Make
         await at.baselines(1)
         at.after(1)
         await anyio.sleep(60)
-        assert at.events == [Judged(1, 1, 2, "read", {"holds": True}, None)]
+        assert at.events == [Judged(1, 1, 2, True, "read", {"holds": True}, None)]
 
 
 @pytest.mark.anyio
@@ -310,7 +313,7 @@ async def test_a_channel_that_hangs_is_bounded(desk: MakeDesk, batches: bool) ->
         began = anyio.current_time()
         at.after(1)
         await anyio.sleep(300)
-        assert at.events == [Judged(1, 1, 2, "read", {"holds": True}, None)]
+        assert at.events == [Judged(1, 1, 2, True, "read", {"holds": True}, None)]
         assert 30 <= at.told_at(began)[1] < 31
 
 
@@ -329,6 +332,37 @@ async def test_a_wrong_number_of_answers_is_no_answer(desk: MakeDesk) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, "the channel failed: TypeError: 'NoneType' object is not iterable"),
+        (7, "the channel failed: TypeError: 'int' object is not iterable"),
+        (TimeoutError("its own"), "the channel failed: TimeoutError: its own"),
+    ],
+)
+async def test_an_answer_of_no_kind_is_a_failed_read(
+    desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, answer: Any, reason: str
+) -> None:
+    """Whatever a channel gives instead of answers, its records are unknown, and the oracle goes on."""
+    at = desk()
+
+    async def read(paths: object) -> Any:
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(at.channel, "read", read)
+    async with at.serving():
+        at.before(1)
+        await anyio.sleep(60)
+        assert at.events == [Unread(1, 1, 3, f"the baseline: {reason}")]
+        monkeypatch.undo()
+        at.before(2)
+        await anyio.sleep(1)
+        assert at.events[1] == Ready(2, 1)
+
+
+@pytest.mark.anyio
 async def test_a_record_that_cannot_be_judged_is_unread(desk: MakeDesk) -> None:
     """Judging that fails is an unknown state, never a verdict."""
     at = desk()
@@ -338,6 +372,22 @@ async def test_a_record_that_cannot_be_judged_is_unread(desk: MakeDesk) -> None:
         at.after(1)
         await anyio.sleep(60)
         assert at.events == [Unread(1, 1, 3, "judging failed: ZeroDivisionError: of what")]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("batches", [True, False])
+async def test_a_baseline_has_its_own_time(desk: MakeDesk, batches: bool) -> None:
+    """However often it may be tried again, a baseline that is not there in time leaves its trial unread."""
+    at = desk({1: [100.0], 2: [100.0, RECORD]}, batches=batches)
+    async with at.serving():
+        began = anyio.current_time()
+        at.before(1)
+        at.before(2)
+        await anyio.sleep(BASELINE_S + 1)
+        assert [type(event) for event in at.events] == [Ready, Unread]
+        assert at.events[0] == Ready(2, 1)
+        assert at.events[1] == Unread(1, 1, 2, "the baseline: no answer within 30 s")
+        assert at.told_at(began)[1] == BASELINE_S
 
 
 @pytest.mark.anyio

@@ -6,6 +6,8 @@ import errno
 import os
 import pickle
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -243,3 +245,30 @@ def test_a_short_write_crosses_a_process_border() -> None:
     """A short write keeps its figures when it is pickled."""
     error = pickle.loads(pickle.dumps(ShortWrite(3, 9)))
     assert (error.taken_bytes, error.given_bytes, error.errno) == (3, 9, errno.ENOSPC)
+
+
+def test_a_file_never_takes_the_place_of_a_standard_stream(tmp_path: Path) -> None:
+    """Where an arm has closed the standard streams, what is printed later lands in no file of the run."""
+    program = (
+        "import os, sys; from pathlib import Path; from orchestrator.files import OS_FILES\n"
+        "[os.close(number) for number in range(3)]\n"
+        "made = [OS_FILES.create(Path(sys.argv[1]) / name) for name in 'ab']\n"
+        "os._exit(0 if min(made) > 2 else 1)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=50, check=False).returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_copy_of_the_process_cannot_write_what_is_open(tmp_path: Path) -> None:
+    """A forked child has none of the files that are open for writing: the journal has one writer."""
+    descriptor = OS_FILES.create(tmp_path / "journal")
+    copy = os.fork()
+    if not copy:
+        try:
+            os.write(descriptor, b"twice")
+        finally:
+            os._exit(0)
+    os.waitpid(copy, 0)
+    OS_FILES.write(descriptor, b"once")
+    OS_FILES.close(descriptor)
+    assert (tmp_path / "journal").read_bytes() == b"once"

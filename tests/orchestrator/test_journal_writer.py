@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.clock import SystemClock
 from orchestrator.files import OsFiles
-from orchestrator.journal import Journal, JournalHeadless, Line, LineType, recover
+from orchestrator.journal import Journal, JournalHeadless, Line, LineReader, LineType, recover
 from spec.canonical import JsonObject
 from spec.errors import InputError, JournalDamaged, JournalUnwritable
 
@@ -141,9 +141,10 @@ def test_offsets_lead_to_the_lines(path: Path) -> None:
     anyio.run(journal.finish, END)
     by_offset = {line.offset_bytes: line for line in _lines(path)}
     assert {offset: by_offset[offset].key for offset in offsets} == offsets
-    assert all(journal.read_line(offset) == by_offset[offset].data for offset in offsets)
-    with pytest.raises(JournalDamaged):
-        journal.read_line(1)
+    with LineReader(path) as lines:
+        assert all(lines.read(offset) == by_offset[offset].data for offset in offsets)
+        with pytest.raises(JournalDamaged):
+            lines.read(1)
     journal.close()
 
 

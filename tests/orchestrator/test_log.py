@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from orchestrator.log import LOG_NAME, LoggedWatcher, RunLog
 from orchestrator.watcher import Progress
+from spec.errors import JournalUnwritable
 
 
 class StillClock:
@@ -46,7 +47,7 @@ class Kept:
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    return [orjson.loads(line) for line in (folder / LOG_NAME).read_bytes().splitlines()]
+    return [json.loads(line) for line in (folder / LOG_NAME).read_bytes().splitlines()]
 
 
 def test_a_line_has_time_level_event_and_what_belongs_to_it(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_later_sessions_append_to_a_private_file(tmp_path: Path) -> None:
 def test_whatever_is_logged_makes_a_line(tmp_path: Path) -> None:
     """Paths, line breaks, lone surrogates in names and errors do not break the file."""
     with RunLog(tmp_path, StillClock()) as log:
-        log.logger.warning("odd", path=tmp_path, text="two\nlines")
+        log.logger.warning("odd", path=tmp_path, text="two\nlines", name="\udc80")
         try:
             raise KeyError("gone")
         except KeyError:
@@ -98,6 +99,21 @@ def test_what_a_person_is_told_is_logged_and_passed_on(tmp_path: Path) -> None:
         ("info", "ended"),
     ]
     assert (lines(tmp_path)[0]["planned"], lines(tmp_path)[0]["owed"]) == (10, 9)
+
+
+def test_a_disk_that_refuses_a_line_ends_nothing(tmp_path: Path) -> None:
+    """A person hears everything all the same; only a log that cannot even be opened is told of."""
+    watcher = Kept()
+    (tmp_path / LOG_NAME).symlink_to("/dev/full")
+    with RunLog(tmp_path, StillClock()) as log:
+        logged = LoggedWatcher(watcher, log.logger)
+        logged.started(tmp_path, 10, 9)
+        logged.notice("slow")
+        logged.ended()
+    assert [heard[0] for heard in watcher.heard] == ["started", "notice", "ended"]
+    (tmp_path / "folder" / LOG_NAME).mkdir(parents=True)
+    with pytest.raises(JournalUnwritable, match=LOG_NAME):
+        RunLog(tmp_path / "folder", StillClock())
 
 
 def test_a_closed_log_takes_nothing_more(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator import manifest
+from orchestrator import distribution, manifest
 from orchestrator.config import config_from_mapping
 from orchestrator.manifest import (
     MANIFEST,
@@ -81,7 +81,7 @@ def test_versions_are_those_that_are_installed(monkeypatch: pytest.MonkeyPatch) 
     found = versions()
     assert found["python"] == platform.python_version()
     assert all(found[name] for name in ("orchestrator", "spec", "ray"))
-    monkeypatch.setattr(manifest, "version", nowhere)
+    monkeypatch.setattr(distribution, "version", nowhere)
     assert versions() == {"orchestrator": None, "spec": "1.0.0", "python": platform.python_version(), "ray": None}
 
 

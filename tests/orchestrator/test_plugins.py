@@ -44,11 +44,10 @@ def test_names_are_found_among_the_entry_points(folder: Path) -> None:
 
 
 def test_an_unknown_name_has_its_nearest(folder: Path) -> None:
-    """Arms, providers, channels and kinds each name the nearest of their own."""
+    """Arms, providers and kinds each name the nearest of their own."""
     assert "did you mean 'screen_only'?" in refusal("screen_onyl", folder)
     for resolve, hint in (
         (lambda: plugins.resolve_provider("mokmed", folder), "mockmed"),
-        (lambda: plugins.resolve_channel("snapshut"), "snapshot"),
         (lambda: plugins.resolve_kind("efect", folder), "effect"),
     ):
         with pytest.raises(ConfigError, match=f"did you mean '{hint}'"):
@@ -114,13 +113,6 @@ def test_a_folder_that_hides_ours_or_is_hidden_is_named(folder: Path) -> None:
     assert "own package 'arms'; rename it" in refusal("arms.mine:run", folder)
     assert "own package 'models'; rename it" in refusal("uses:run", folder)
     assert "is loaded already" in refusal("json:run", folder)
-
-
-def test_a_channel_never_comes_from_the_users_folder(folder: Path) -> None:
-    """The oracle's channels are found among what is installed only."""
-    (folder / "my_channel.py").write_text("class Channel: ...\n")
-    with pytest.raises(ConfigError, match="there is no module 'my_channel'"):
-        plugins.resolve_channel("my_channel:Channel")
 
 
 def test_a_kind_is_built_in_or_the_users_own(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -113,6 +114,17 @@ def test_a_configuration_becomes_plan_and_parts(make: Make) -> None:
     info = prepared.info()
     assert (info["provider"], info["pack"], info["split"], info["trials"]) == ("desk", "anchor", "dev", 10)
     assert info["plan_digest"] == prepared.plan_digest
+
+
+def test_pack_split_and_tasks_have_a_digest_each(make: Make) -> None:
+    """That of the pack and of the split are the manifest's, whatever a glob leaves over; that of the tasks is ours."""
+    whole, narrowed = make().info(), make(provider={"tasks": ["*ok"]}).info()
+    manifest = make().provider.manifest()
+    for info in (whole, narrowed):
+        assert (info["pack_digest"], info["split_digest"]) == (manifest["pack_digest"], manifest["split_digest"])
+    assert whole["tasks_digest"] != narrowed["tasks_digest"]
+    silent = dataclasses.replace(make(), pack_manifest={"pack_digest": 7})
+    assert (silent.pack_digest, silent.split_digest) == (None, None)
 
 
 def test_payloads_are_asked_by_place(make: Make) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.config import load_config
 from orchestrator.ledger import Ledger, Standing
+from orchestrator.manifest import read_manifest
 from orchestrator.plan import Plan
 from orchestrator.resume import owed_again, resume
 from orchestrator.runlock import RunLock
@@ -96,6 +97,17 @@ def test_free_keys_may_change(tmp_path: Path, again: Again) -> None:
     assert again(sets=["engine.in_flight=3", "oracle.read_attempts=9", "run.trials=3"]).exit_code == 0
     assert "in_flight = 3" in (tmp_path / "run" / "run.toml").read_text()
     assert again().summary["conservation"]["planned"] == 6
+    lines = [orjson.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_bytes().splitlines()]
+    assert [line["changes"] for line in lines if line["type"] == "resume"] == [
+        [
+            {"key": "run.trials", "old": 2, "new": 3},
+            {"key": "engine.in_flight", "old": 256, "new": 3},
+            {"key": "oracle.read_attempts", "old": 5, "new": 9},
+        ],
+        [],
+    ]
+    manifest = read_manifest(tmp_path / "run")
+    assert (manifest["sessions"], manifest["trials"], manifest["seeds"]) == (3, 3, {"first": 0, "last": 2})
 
 
 @pytest.mark.parametrize(

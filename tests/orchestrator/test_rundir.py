@@ -65,7 +65,7 @@ def test_runs_of_one_second_are_numbered(config: RunConfig) -> None:
 def test_there_is_an_end_to_the_numbers(config: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every name is taken the run is refused instead of searching for ever."""
     monkeypatch.setattr(rundir, "_SAME_NAME_MAX", 3)
-    for _ in range(2):
+    for _ in range(3):
         new_run_dir(config, DIGEST, StillClock())[0].release()
     with pytest.raises(InputError, match="have the name"):
         new_run_dir(config, DIGEST, StillClock())

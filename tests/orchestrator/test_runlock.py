@@ -158,3 +158,25 @@ def test_programs_started_by_the_owner_do_not_hold_the_lock(tmp_path: Path) -> N
         lock.release()
         RunLock.acquire(tmp_path).release()
         child.communicate()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_copy_of_the_owner_does_not_hold_the_lock(tmp_path: Path) -> None:
+    """A child that an arm forks without starting a program has no lock, so that it keeps nobody out when it stays."""
+    lock = RunLock.acquire(tmp_path)
+    there, waits = os.pipe(), os.pipe()
+    copy = os.fork()
+    if not copy:
+        os.close(waits[1])
+        os.write(there[1], b".")
+        os.read(waits[0], 1)
+        os._exit(0)
+    try:
+        os.read(there[0], 1)
+        lock.release()
+        RunLock.acquire(tmp_path).release()
+    finally:
+        os.close(waits[1])
+        os.waitpid(copy, 0)
+        for descriptor in (*there, waits[0]):
+            os.close(descriptor)

@@ -90,10 +90,11 @@ class LaterClock(SystemClock):
 def test_a_running_run_names_what_it_works_on(run_dir: Path) -> None:
     """The process and each trial that was handed out and has no end; nothing of it where nobody works."""
     cut_behind(run_dir, "scored", 3)
-    assert (read_status(run_dir, {}).pid, read_status(run_dir, {}).in_flight) == (None, ())
+    assert (read_status(run_dir, {}).processes, read_status(run_dir, {}).in_flight) == (None, ())
     with RunLock.acquire(run_dir):
         status = read_status(run_dir, {}, LaterClock())
-    assert status.pid == os.getpid()
+    assert status.processes is not None
+    assert status.processes.driver == os.getpid()
     (trial,) = status.in_flight
     assert (trial.key, trial.attempt, trial.worker) == ("screen_only::mockmed::partial::t1", 1, "worker-0")
     assert trial.age_s > 1e9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import orchestrator
 from orchestrator.plan import Plan
+from orchestrator.session import make_results
 from orchestrator.stored import find_trial, load_run_config, open_stored, part_changes, prepare_again, read_head
 from spec.errors import ConfigErrors, InputError, JournalDamaged, JournalHeadless
 
@@ -56,9 +58,18 @@ def test_every_change_of_a_plan_is_named() -> None:
 def test_a_stored_run_is_read_with_its_own_folder(run_dir: Path) -> None:
     """The arm's module is found in the folder of the configuration, and every trial stands as it ended."""
     stored = open_stored(run_dir, os.environ)
-    assert stored.run_id == "run"
+    assert re.fullmatch(r"reference-\d{8}T\d{6}Z-[0-9a-f]{6}", stored.run_id)
     assert stored.prepared.loaded.folder == run_dir.parent / "mine"
     assert stored.history.ledger.conservation()["scored"] == 1
+
+
+def test_figures_stay_those_of_their_plan(run_dir: Path) -> None:
+    """Results made again after the arm's code has changed still name the plan by which its rows were made."""
+    (run_dir.parent / "mine" / "stored_agent.py").write_text(AGENT + "# changed\n")
+    stored, ended = open_stored(run_dir, os.environ), orchestrator.load(run_dir)
+    assert stored.prepared.plan_digest != stored.head["plan_digest"]
+    made = make_results(run_dir, stored.run_id, stored.prepared, stored.history.ledger, stored.known)
+    assert made == ended.summary
 
 
 def test_a_folder_that_is_gone_is_named_where_it_is_needed(run_dir: Path) -> None:
@@ -99,7 +110,7 @@ def test_a_missing_or_foreign_journal_is_told_apart(run_dir: Path, tmp_path: Pat
     journal.write_bytes(head[:40])
     with pytest.raises(JournalHeadless):
         read_head(run_dir)
-    journal.write_bytes(whole.replace(b'"run_id":"run"', b'"run_id":"ran"', 1))
+    journal.write_bytes(whole.replace(b'"run_id":"r', b'"run_id":"R', 1))
     with pytest.raises(JournalDamaged):
         read_head(run_dir)
     journal.unlink()

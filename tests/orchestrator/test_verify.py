@@ -102,6 +102,7 @@ def test_a_sound_run_verifies(make_run: MakeRun, tmp_path: Path) -> None:
         ("conservation.owed", 1),
         ("results_digest", "sha256:" + "0" * 64),
         ("arms.screen_only.more", 1),
+        ("run_id", "another"),
     ],
 )
 def test_a_changed_figure_is_named(anchor: FinishedRun, folder: Path, path: str, value: object) -> None:

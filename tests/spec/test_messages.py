@@ -39,7 +39,7 @@ EVERY: list[tuple[Any, ...]] = [
     Noted("text"),
     OracleOrders([ReadBefore(1, 2, "a::t::t0", "t", {}, PATH)], [ReadAfter(1, 2, {})], [3]),
     Ready(1, 2),
-    Judged(1, 2, 3, "read", {"state": "correct"}, None),
+    Judged(1, 2, 3, True, "read", {"state": "correct"}, None),
     Unread(1, 2, 3, "why"),
 ]
 

@@ -63,6 +63,9 @@ def test_an_unknown_count_stays_unknown() -> None:
         ({"reported_success": True, "model_calls": [{**CALL, "cached_tokens": True}]}, "must be a count or null"),
         ({"reported_success": True, "model_calls": [{**CALL, "cost_usd": float("nan")}]}, "finite amount or null"),
         ({"reported_success": True, "model_calls": [{**CALL, "latency_s": -0.1}]}, "finite amount or null"),
+        ({"reported_success": True, "model_calls": [{**CALL, "cost_usd": 1e300}]}, "finite amount or null"),
+        ({"reported_success": True, "model_calls": [{**CALL, "cost_usd": 10**5000}]}, "a number of 16610 bits"),
+        ({"reported_success": True, "model_calls": [{**CALL, "input_tokens": 10**5000}]}, "a number of 16610 bits"),
         (AgentReport(1), "reported_success must be true or false, not int"),  # type: ignore[arg-type]  # on purpose
     ],
 )

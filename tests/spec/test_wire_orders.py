@@ -39,7 +39,7 @@ oracle_orders = st.builds(
 )
 oracle_events = st.one_of(
     st.builds(Ready, counts, counts),
-    st.builds(Judged, counts, counts, counts, texts, objects, st.none() | objects),
+    st.builds(Judged, counts, counts, counts, st.booleans(), texts, objects, st.none() | objects),
     st.builds(Unread, counts, counts, counts, texts),
 )
 

@@ -43,7 +43,7 @@ class EffectDriver:
 
     def problems(self, task: object, payload: Payload) -> list[str]:
         """Why a task could not be judged."""
-        return task_problems(task, payload)
+        return task_problems(task, payload, self._schema)
 
     def task_digests(self) -> Mapping[str, str]:
         """Task id -> content digest, in the pack's order."""

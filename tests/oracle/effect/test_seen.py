@@ -56,6 +56,15 @@ def test_what_does_not_fit_is_counted() -> None:
     assert len(seen["vanished"]) + seen["omitted"] == 1000
 
 
+def test_a_number_that_json_does_not_have_is_shown_as_text() -> None:
+    """NaN and infinity are told as what they are, wherever in a record they stand; else the line would be refused."""
+    row: Record = {"id": 1, "dose": float("nan"), "range": [0.5, float("inf")], "weight": 2.5}
+    seen: Any = seen_json({"notes": diff(created=[row])}, "id")
+    assert seen["created"] == [
+        {"table": "notes", "record": {"id": 1, "dose": "nan", "range": "[0.5, inf]", "weight": 2.5}}
+    ]
+
+
 @given(st.lists(records, max_size=8), st.lists(records, max_size=8), st.text(max_size=200))
 def test_it_is_json_within_its_bound_whatever_the_records_hold(
     created: list[Record], vanished: list[Record], table: str

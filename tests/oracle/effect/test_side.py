@@ -29,7 +29,7 @@ TASK = Task(
     settle_s=0.5,
 )
 SCHEMA = RecordSchema("notes")
-SUBJECT = Subject("arm::t::t0", "t", {"text": "hello"})
+SUBJECT = Subject("arm::t::t0", "t", {"text": "hello"}, "fhir")
 BEFORE: Tables = {"notes": []}
 RIGHT: Tables = {"notes": [{"id": 1, "who": "p1", "text": "hello"}]}
 DROPPED: Tables = {"notes": [{"id": 1, "who": "p1", "text": ""}]}
@@ -48,7 +48,7 @@ def test_a_correct_trial_is_judged_in_full() -> None:
         "state": "correct",
         "verdict": "confirmed",
         "kind": "record_written",
-        "channel": "snapshot",
+        "channel": "fhir",
         "observed_count": 1,
         "expected_count": 1,
         "before_reachable": True,

@@ -7,7 +7,14 @@ import signal
 import anyio
 import pytest
 
-from orchestrator.cli.interrupts import CAUGHT, Interrupted, catch_signals, signals_caught
+from orchestrator.cli.interrupts import (
+    CAUGHT,
+    Interrupted,
+    catch_signals,
+    note_signals,
+    settle_signals,
+    signals_caught,
+)
 
 
 @pytest.mark.parametrize("number", CAUGHT)
@@ -38,3 +45,18 @@ def test_signals_are_taken_back_from_the_engine() -> None:
 def test_an_interrupt_is_no_error() -> None:
     """Like KeyboardInterrupt it passes every handler of errors by."""
     assert not issubclass(Interrupted, Exception)
+
+
+@pytest.mark.parametrize("number", CAUGHT)
+def test_after_the_trials_a_signal_is_noted(number: signal.Signals) -> None:
+    """The first one raises nothing and is told when asked; a second one is called about; then they do nothing."""
+    second: list[signal.Signals] = []
+    with signals_caught():
+        note_signals(second.append)
+        signal.raise_signal(number)
+        assert second == []
+        signal.raise_signal(number)
+        assert second == [number]
+        assert settle_signals() is number
+        signal.raise_signal(number)
+        assert settle_signals() is None

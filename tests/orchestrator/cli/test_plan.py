@@ -18,7 +18,9 @@ def test_a_plan_says_what_would_run(call: Call, reference: Path) -> None:
     assert (found["trials"], found["repetitions"], len(found["tasks"])) == (180, 10, 9)
     assert found["arms"]["screen_only"]["isolation"] == "in-process"
     assert found["plan_digest"].startswith("sha256:")
-    assert found["pack_digest"].startswith("sha256:")
+    for what in ("pack", "split", "tasks"):
+        assert found[f"{what}_digest"].startswith("sha256:")
+        assert f"{what} digest {found[f'{what}_digest']}" in call("plan", "--config", reference).out
     assert found["where"].startswith("Ray, started on this machine")
     assert found["resume_needs"] == {"folder": None, "code": [], "environment": []}
     assert call("plan", "--config", reference, "--inline", "--json").json["where"] == "in this process, without Ray"

@@ -148,10 +148,9 @@ def test_plugins_are_found_from_the_files_own_folder(load: Load, tmp_path: Path)
 def test_an_error_found_later_gets_its_line(load: Load) -> None:
     """What only a provider or an arm can know is told with file, line and key as well."""
     loaded = load('[provider]\npack = "ful"\n' + ARM + 'use = "b"\n')
-    error = loaded.located(ConfigError("is not known", key="provider.pack", hint="full"))
+    error = loaded.error(("provider", "pack"), "is not known", "full")
     assert (error.line, error.key, error.message, error.hint) == (2, "provider.pack", "is not known", "full")
     assert loaded.error(("arms", "a", "use"), "no").line == 5
-    assert loaded.located(ConfigError("no key")).line is None
 
 
 def test_a_mapping_is_checked_like_a_file() -> None:

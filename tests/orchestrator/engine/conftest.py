@@ -7,6 +7,7 @@ import errno
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +125,9 @@ class NoteProvider:
         self.opened: list[NoteFixture] = []
         self.opens: Callable[[], Awaitable[Any]] | None = None
         self.open_s = self.close_s = 0.0
-        self.seal_error: Exception | None = None
+        self.seal_error: BaseException | None = None
         self.close_error: BaseException | None = None
+        self.fixtures_at_close: list[bool] = []
 
     def tasks(self) -> Sequence[Task]:
         return [TASK]
@@ -144,7 +146,8 @@ class NoteProvider:
         return {}
 
     async def close(self) -> None:
-        """Nothing is held."""
+        self.fixtures_at_close += [fixture.closed for fixture in self.opened]
+        raise ConnectionError("cannot be closed either")
 
 
 class Bench:
@@ -276,6 +279,9 @@ class NumberSide:
         return str(row["body"]["label"])
 
 
+RULES = Rules(3, 30.0, 0.005, 0.0, 2.0, 3, {})
+
+
 class Stage:
     """A driver with its journal, and peers that answer by a script.
 
@@ -283,8 +289,7 @@ class Stage:
         script: (ordinal, attempt) -> how the attempt goes: "good", "open", "baseline", "arm" or "unread" for the
             place where it fails, "silent" for no answer to the lease, "waits" for none to the baseline,
             "hangs" for none to the go.
-        delay_s: seconds until an answer, asked anew for each.
-        twice: whether an answer is given twice, asked anew for each.
+        delay_s, twice: seconds until an answer, and whether it is given twice; asked anew for each.
         log: what the peers were told, in order, as (verb, ordinal, attempt).
         draining: from now on fixtures may be closed whose trials have no end.
     """
@@ -311,16 +316,8 @@ class Stage:
         self.log: list[tuple[str, int, int]] = []
         self.notices: list[str] = []
         self.files = SyncedFiles(refuses_from)
-        self._in_flight, self._arms = in_flight, arms
-        self._rules = {
-            "attempts": 3,
-            "drain_s": 30.0,
-            "group_commit_s": 0.005,
-            "stall_report_s": 0.0,
-            "heartbeat_s": 2.0,
-            "losses_max": 3,
-            **rules,
-        }
+        self._in_flight = in_flight
+        self._rules = replace(RULES, isolation=dict.fromkeys(arms, "in-process"), **rules)
         self.workers = [ScriptedWorker(f"worker-{place}", self) for place in range(workers)]
         self.oracles = [ScriptedOracle("oracle-0", self)]
         self.broken = False
@@ -350,35 +347,30 @@ class Stage:
             side=side,
             payload=lambda task, trial: self.payload(task, trial),
             trial_digest=lambda ordinal, seed: f"digest {ordinal} {seed}",
-            rules=Rules(**self._rules, isolation=dict.fromkeys(self._arms, "in-process")),
+            rules=self._rules,
             clock=self.clock,
             notice=self.notices.append,
             leases=self.leases,
         )
 
     async def run(self) -> None:
-        """Run a driver to its end."""
         await self.driver().run(self)
 
     @property
     def oracle(self) -> ScriptedOracle:
-        """The oracle that answers now."""
         return self.oracles[-1]
 
     async def another_worker(self) -> ScriptedWorker:
-        """A fresh worker, after a while."""
         await self.clock.sleep(1.0)
         self.workers.append(ScriptedWorker(f"worker-{len(self.workers)}", self))
         return self.workers[-1]
 
     async def another_oracle(self) -> ScriptedOracle:
-        """A fresh oracle, after a while."""
         await self.clock.sleep(1.0)
         self.oracles.append(ScriptedOracle(f"oracle-{len(self.oracles)}", self))
         return self.oracles[-1]
 
     async def watch(self) -> None:
-        """Watch until ``broken`` is set."""
         while not self.broken:
             await self.clock.sleep(0.5)
         raise RunIncomplete("the cluster is gone")
@@ -396,7 +388,6 @@ class Stage:
         return [(line["type"], line["attempt"]) for line in self.lines() if line.get("key") == key]
 
     def verbs(self, ordinal: int) -> list[tuple[str, int]]:
-        """What the peers were told about a trial as (verb, attempt)."""
         return [(verb, attempt) for verb, of, attempt in self.log if of == ordinal]
 
 
@@ -421,7 +412,6 @@ class Scripted:
         return attempt
 
     async def ping(self) -> None:
-        """Give a sign of life, unless it is stuck."""
         if self.stuck:
             await anyio.sleep_forever()
 
@@ -495,7 +485,7 @@ class ScriptedOracle(Scripted):
             if self.stage.script(ordinal, attempt) == "unread":
                 self.tell(Unread(ordinal, attempt, 5, "no answer"))
             else:
-                self.tell(Judged(ordinal, attempt, 1, "read", {"label": "success"}, ["seen"]))
+                self.tell(Judged(ordinal, attempt, 1, True, "read", {"label": "success"}, ["seen"]))
 
 
 @pytest.fixture(scope="session")

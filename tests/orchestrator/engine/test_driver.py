@@ -150,7 +150,7 @@ def test_late_answers_are_refused_and_written_down(stage: MakeStage, virtual: Vi
             worker.box.put(Opened(0, 1, ReadPath("snapshot", True, {})))
             worker.box.put(Finished(1, 1, {}, None, "", "", "", 0.0))
             oracle.box.put(Ready(0, 1))
-            oracle.box.put(Judged(1, 1, 1, "", {"label": "other"}, None))
+            oracle.box.put(Judged(1, 1, 1, True, "", {"label": "other"}, None))
             oracle.box.put(Unread(1, 7, 1, ""))
 
     virtual(main)
@@ -290,6 +290,17 @@ def test_a_stop_ends_at_once(stage: MakeStage, virtual: Virtual) -> None:
     assert scored
     assert all(ordinal % 2 == 0 for ordinal in scored)
     assert scene.ledger.owed() == 10 - len(scored)
+
+
+@pytest.mark.parametrize("after_s", [1, 2, 3, 5, 8])
+def test_what_is_over_leases_nothing_more(stage: MakeStage, virtual: Virtual, after_s: int) -> None:
+    """Every attempt that the ledger counts has its lease in the journal, however the run ended."""
+    scene = stage(trials=30, in_flight=2)
+    scene.script = lambda ordinal, attempt: "hangs" if ordinal % 7 == 6 else "good"
+    virtual(act_while_running(scene, lambda driver: driver.stop(), after_s=after_s))
+    leased = {key for line in scene.lines() if line["type"] == "lease" for key in line["keys"]}
+    counted = {scene.plan.key(ordinal) for ordinal in range(30) if scene.ledger.next_attempt(ordinal) > 1}
+    assert counted == leased
 
 
 def test_after_the_disk_has_refused_nothing_is_acknowledged(stage: MakeStage, virtual: Virtual) -> None:

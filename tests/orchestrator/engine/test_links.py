@@ -23,6 +23,9 @@ class SlowPeer:
         self.batches: list[Any] = []
         self.error: Exception | None = None
 
+    async def ping(self) -> None:
+        """It lives."""
+
     async def post(self, orders: Any) -> None:
         if self.error is not None:
             raise self.error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from typing import Any
 
 import anyio
 import pytest
 
-from orchestrator.engine.signals import Signals
+from orchestrator.engine.signals import Signals, signals_returned
 
 
 class Told:
@@ -104,3 +105,32 @@ async def test_who_took_the_signals_before_takes_them_again() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert heard == [signal.SIGTERM]
+
+
+def test_a_signal_that_somebody_answered_with_exit_reaches_who_had_it() -> None:
+    """While Ray starts it takes SIGTERM and exits: the handler from before is told, and stays."""
+    heard: list[int] = []
+
+    def hear(number: int, _: object) -> None:
+        heard.append(number)
+
+    def start_as_ray_does() -> None:
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, hear)
+    try:
+        with pytest.raises(SystemExit), signals_returned():
+            start_as_ray_does()
+        left = signal.getsignal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (heard, left) == ([signal.SIGTERM], hear)
+
+
+@pytest.mark.parametrize("code", [0, 1, None, "no"])
+def test_an_exit_for_another_reason_is_no_signal(code: object) -> None:
+    """``sys.exit`` for a reason of its own goes on as it came."""
+    with pytest.raises(SystemExit) as raised, signals_returned():
+        raise SystemExit(code)
+    assert raised.value.code == code

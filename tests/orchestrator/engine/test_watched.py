@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Any
 
 import anyio
 import pytest
@@ -18,7 +19,7 @@ Request = Callable[[], Awaitable[object]]
 
 
 class Verifier:
-    def __init__(self, error: Exception | None) -> None:
+    def __init__(self, error: BaseException | None) -> None:
         self._error = error
 
     async def snapshot(self) -> None:
@@ -35,7 +36,7 @@ class Backend:
 
     tools: Sequence[Tool] = (Tool("save", "Save.", {}),)
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
         self.verifier: ProductVerifier | None = Verifier(error)
 
@@ -99,11 +100,32 @@ async def test_a_tools_refusal_is_the_arms_business(clock: Clock) -> None:
     assert watched.fault is None
 
 
+CALLS_THAT_ARE_NONE = [
+    (["save"], {}, "a tool's name must be text, not list"),
+    ("save", None, "save: the arguments must be a mapping, not NoneType"),
+    ("save", {3: "x"}, "save: the arguments must be plain JSON: TypeError"),
+    ("save", {"note": object()}, "save: the arguments must be plain JSON: TypeError"),
+    ("save", {"note": "\ud800"}, "save: the arguments must be plain JSON: TypeError"),
+]
+
+
 @pytest.mark.anyio
+@pytest.mark.parametrize(("tool", "arguments", "reason"), CALLS_THAT_ARE_NONE)
+async def test_a_call_that_is_none_is_the_arms_own(clock: Clock, tool: Any, arguments: Any, reason: str) -> None:
+    """It never reaches the provider, so an arm cannot make its trial count as the provider's failure."""
+    watched = WatchedBackend(Backend(ConnectionError("not asked")), clock)
+    with pytest.raises(ToolError) as refused:
+        await watched.call(tool, arguments)
+    assert str(refused.value).startswith(reason)
+    assert watched.fault is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("error", [ConnectionError("down"), SystemExit("down")])
 @pytest.mark.parametrize("what", ["attempt_intended_action", "tool save", "verifier.snapshot", "verifier.verify"])
-async def test_an_unplanned_failure_is_noted(clock: Clock, what: str) -> None:
-    """Whatever else fails behind the environment is the environment's fault, product verifier included."""
-    watched = WatchedBackend(Backend(ConnectionError("down")), clock)
+async def test_an_unplanned_failure_is_noted(clock: Clock, what: str, error: BaseException) -> None:
+    """Whatever else fails behind the environment is the environment's fault, product verifier and exits included."""
+    watched = WatchedBackend(Backend(error), clock)
     verifier = watched.verifier
     assert verifier is not None
     requests: dict[str, Request] = {
@@ -112,9 +134,9 @@ async def test_an_unplanned_failure_is_noted(clock: Clock, what: str) -> None:
         "verifier.snapshot": verifier.snapshot,
         "verifier.verify": verifier.verify,
     }
-    with pytest.raises(ConnectionError):
+    with pytest.raises(type(error)):
         await requests[what]()
-    assert watched.fault == f"{what}: ConnectionError: down"
+    assert watched.fault == f"{what}: {type(error).__name__}: down"
 
 
 @pytest.mark.anyio

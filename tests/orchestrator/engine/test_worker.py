@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import orjson
@@ -126,7 +128,13 @@ def raising(error: BaseException) -> Any:
 
 class Mute(Exception):
     def __str__(self) -> str:
-        raise RuntimeError("no text")
+        raise SystemExit("no text")
+
+
+def odd_fault(kind: object, detail: object) -> ArmFaultError:
+    error = ArmFaultError(ArmFault.TIMEOUT, "so")
+    error.kind, error.detail = cast(Any, kind), cast(Any, detail)
+    return error
 
 
 FAULTS = [
@@ -134,6 +142,10 @@ FAULTS = [
     (TimeoutError(), ArmFault.RAISED, "TimeoutError"),
     (ToolError("no such tool"), ArmFault.RAISED, "ToolError: no such tool"),
     (Mute(), ArmFault.RAISED, "Mute: (its text cannot be had)"),
+    (RuntimeError("half a pair: \ud800"), ArmFault.RAISED, "RuntimeError: half a pair: ?"),
+    (odd_fault("made up", "so"), ArmFault.RAISED, "ArmFaultError: timeout: so"),
+    (odd_fault(ArmFault.REFUSAL, None), ArmFault.RAISED, "ArmFaultError: timeout: so"),
+    (odd_fault(ArmFault.REFUSAL, "\ud800"), ArmFault.REFUSAL, "?"),
     (KeyboardInterrupt(), ArmFault.EXITED, "KeyboardInterrupt"),
     (SystemExit(3), ArmFault.EXITED, "SystemExit: 3"),
     (BaseExceptionGroup("two", [SystemExit(1)]), ArmFault.EXITED, "BaseExceptionGroup: two (1 sub-exception)"),
@@ -375,3 +387,65 @@ async def test_a_blocking_arm_that_hangs_is_left_behind(bench: MakeBench) -> Non
         assert len(refused) == 1
         assert desk.provider.opened[0].notes == []
         assert len(desk.events) == 2
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("error", [GeneratorExit(), StopIteration(3), KeyboardInterrupt(), SystemExit(0)])
+async def test_whatever_a_blocking_arm_raises_ends_its_own_trial_only(bench: MakeBench, error: BaseException) -> None:
+    """What a blocking arm raises is its trial's fault, also where asyncio would end a task for it."""
+
+    def blocking(task: Any, environment: Any) -> AgentReport:
+        raise error
+
+    desk = bench({"bad": blocking, "good": writer})
+    async with desk.serving():
+        assert (await desk.play_out("bad")).fault in (ArmFault.RAISED, ArmFault.EXITED)
+        assert (await desk.play_out("good")).fault is None
+
+
+@pytest.mark.anyio
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_a_copy_that_an_arm_forks_ends_with_the_arm(bench: MakeBench, blocking: bool, wait: bool) -> None:
+    """An arm that forks and goes on in both processes ends once: the copy is gone, whether it returns or waits."""
+    copies: list[int] = []
+
+    async def forks(task: Any, environment: Any) -> AgentReport:
+        copies.append(os.fork())
+        if wait:
+            await anyio.sleep(0.01)
+        return DONE
+
+    def forks_in_a_thread(task: Any, environment: Any) -> AgentReport:
+        copies.append(os.fork())
+        if wait:
+            time.sleep(0.01)
+        return DONE
+
+    desk = bench({"a": forks_in_a_thread if blocking else forks})
+    async with desk.serving():
+        assert (await desk.play_out("a")).fault is None
+        with anyio.fail_after(10):
+            _, status = await to_thread.run_sync(os.waitpid, copies[0], 0)
+        assert status == 0
+
+
+@pytest.mark.anyio
+async def test_arms_that_hang_take_no_threads_from_others(bench: MakeBench) -> None:
+    """As many hung arms as there are threads leave a thread for every arm that comes after them."""
+    release = threading.Event()
+
+    def hanging(task: Any, environment: Any) -> AgentReport:
+        release.wait(30)
+        return DONE
+
+    def quick(task: Any, environment: Any) -> AgentReport:
+        return DONE
+
+    desk = bench({"hanging": hanging, "quick": quick}, deadline_s=0.2, threads_max=1)
+    async with desk.serving():
+        for _ in range(2):
+            assert (await desk.play_out("hanging")).fault is ArmFault.TIMEOUT
+            assert (await desk.play_out("quick")).fault is None
+        release.set()

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerOrders
+from spec.reading import ReadPath
 from spec.report import AgentReport
 
 MakeBench = Callable[..., Any]
@@ -98,14 +99,15 @@ async def test_what_is_no_fixture_is_described(bench: MakeBench) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_seal_that_fails_is_the_providers_fault(bench: MakeBench) -> None:
-    """Nobody knows then what still reaches the record, so the attempt counts for nothing."""
+@pytest.mark.parametrize("error", [RuntimeError("stuck"), SystemExit("stuck")])
+async def test_a_seal_that_fails_is_the_providers_fault(bench: MakeBench, error: BaseException) -> None:
+    """Nobody knows then what still reaches the record, so the attempt counts for nothing, and the worker goes on."""
     desk = bench({"a": writer})
     async with desk.serving():
-        desk.provider.seal_error = RuntimeError("stuck")
+        desk.provider.seal_error = error
         failed = await desk.play("a")
         assert (type(failed), failed.cause) == (Failed, Cause.PROVIDER)
-        assert failed.detail == "sealing the environment: RuntimeError: stuck"
+        assert failed.detail == f"sealing the environment: {type(error).__name__}: stuck"
 
 
 @pytest.mark.anyio
@@ -263,6 +265,43 @@ async def test_a_fixture_that_hangs_at_the_end_keeps_no_other_open(bench: MakeBe
         began = anyio.current_time()
     assert anyio.current_time() - began == pytest.approx(10, abs=0.2)
     assert [fixture.closed for fixture in desk.provider.opened] == [False, True, True]
+
+
+@pytest.mark.anyio
+async def test_the_provider_is_closed_behind_its_fixtures(bench: MakeBench) -> None:
+    """At the end of a worker the provider gives back what it holds, once, and cannot make the end fail."""
+    desk = bench({"a": writer})
+    async with desk.serving():
+        await desk.open("a")
+        await desk.open("a")
+        assert desk.provider.fixtures_at_close == []
+    assert desk.provider.fixtures_at_close == [True, True]
+
+
+@pytest.mark.anyio
+async def test_a_fixture_that_fails_behind_its_trials_back_is_closed(bench: MakeBench) -> None:
+    """The driver has let go while it opened; what was opened by half is closed all the same."""
+    desk = bench({"a": writer})
+    closed: list[bool] = []
+
+    class Half:
+        """A fixture without its environment."""
+
+        read_path = ReadPath("snapshot", True, {})
+
+        async def close(self) -> None:
+            closed.append(True)
+
+    async def slowly() -> Half:
+        await anyio.sleep(5)
+        return Half()
+
+    desk.provider.opens = slowly
+    async with desk.serving():
+        trial = await desk.open("a")
+        desk.worker.post(WorkerOrders(close=[trial.ordinal]))
+        await anyio.sleep(10)
+        assert closed == [True]
 
 
 @pytest.mark.anyio

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.report import render_html
+from orchestrator.report.html import figures_apart
 
 if TYPE_CHECKING:
     from tests.orchestrator.report.conftest import MakeReport
@@ -95,3 +96,10 @@ def test_head_and_tables_say_what_the_figures_are_about(make_report: MakeReport)
     """Pack and split stand in the head, beside the arms, and under every table."""
     found = Page(render_html(make_report()))
     assert found.text.count("pack plain, split dev") == 2 + found.tags["table"]
+
+
+def test_a_figure_is_never_broken() -> None:
+    """A rate and an interval are parts of their own, and nothing of a text is lost or taken for one."""
+    parts = figures_apart("50/90 = 0.5556 (0.4527 to 0.6538)")
+    assert parts == ["", "50/90 = 0.5556", " ", "(0.4527 to 0.6538)", ""]
+    assert figures_apart("0/0, no rate; 3 to 4") == ["0/0, no rate; 3 to 4"]

@@ -63,3 +63,29 @@ def test_sections_are_printed_on_demand(make_report: MakeReport) -> None:
     """The kind's sections stand in the full report only."""
     assert "Title plain" not in printed(make_report(), io.StringIO())
     assert "Title plain" in printed(make_report(), io.StringIO(), full=True)
+
+
+@pytest.mark.parametrize(("columns", "side_by_side"), [("58", False), ("200", True)])
+def test_a_narrow_terminal_folds_no_figure(
+    make_report: MakeReport, monkeypatch: pytest.MonkeyPatch, columns: str, side_by_side: bool
+) -> None:
+    """Where the figures do not fit side by side they stand one below the other, each whole and with its name."""
+    monkeypatch.setenv("COLUMNS", columns)
+    text = printed(make_report(), Terminal())
+    found = next(line for line in text.splitlines() if "50/90 = 0.5556 (0.4500 to 0.6500)" in line)
+    assert ("SWER" in found, "no rate" in found) == (not side_by_side, side_by_side)
+
+
+class Gone(io.StringIO):
+    """A pipe whose reader has gone away."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+def test_a_reader_that_has_gone_away_ends_nothing(make_report: MakeReport) -> None:
+    """`run 2>&1 | head -1` ends as the run ended."""
+    assert printed(make_report(), Gone()) == ""

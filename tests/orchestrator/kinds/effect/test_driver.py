@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from orchestrator.kinds.base import DriverSide
+from spec.contract import Effect, EffectKind
 from spec.task import task_digest
+from spec.trial import Payload
 
 if TYPE_CHECKING:
     from tests.orchestrator.conftest import FinishedRun
@@ -45,3 +48,20 @@ def test_the_running_headline_is_that_of_the_summary(anchor: FinishedRun, tmp_pa
 def test_without_scored_trials_the_headline_is_unknown(anchor: FinishedRun) -> None:
     """Nothing scored gives null, never 0."""
     assert set(anchor.driver.headline({}).values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"settle_s": float("nan")}, "settle_s must be a finite number of seconds from 0, not nan"),
+        ({"settle_s": -1.0}, "settle_s must be a finite number of seconds from 0, not -1.0"),
+        (
+            {"contract": (Effect(EffectKind.FIELD_EQUALS, {"type": "Triage"}, field="id", value="7"),)},
+            "effect 1: field 'id' is the system's own bookkeeping",
+        ),
+    ],
+)
+def test_a_task_that_could_not_be_judged_is_refused(anchor: FinishedRun, changed: dict[str, Any], problem: str) -> None:
+    """Its times are bounds, and its contract asks for nothing that may always change."""
+    task = dataclasses.replace(anchor.tasks[0], **changed)
+    assert anchor.driver.problems(task, Payload(0, {"note": "n", "record_key": "k"})) == [problem]
