@@ -155,7 +155,6 @@ def _duration(seconds: float) -> str:
 
 
 def _console() -> Console:
-    """A console on standard error; rich itself leaves colours out where NO_COLOR is set."""
-    from rich.console import Console
+    from orchestrator.report.terminal import console_on
 
-    return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+    return console_on(sys.stderr)
