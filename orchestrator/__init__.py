@@ -22,3 +22,6 @@ if not TYPE_CHECKING:  # a checker sees the names above, and no others
         from orchestrator import door
 
         return getattr(door, name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -74,7 +74,9 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=Commands, context_settings=SETTINGS, subcommand_metavar="[COMMAND] [ARGS]...", invoke_without_command=True
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Say it.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Say which this is."
+)
 @verbose
 @click.pass_context
 def program(ctx: click.Context) -> None:

@@ -10,7 +10,9 @@ from orchestrator.cli import options
 from orchestrator.cli.output import answer, answer_json
 
 
-@click.command("init", context_settings=options.SETTINGS)
+@click.command(
+    "init", short_help="Write a configuration and an agent to start from.", context_settings=options.SETTINGS
+)
 @click.argument("directory", default=Path(), type=click.Path(path_type=Path))
 @options.as_json
 @options.verbose

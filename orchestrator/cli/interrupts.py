@@ -41,6 +41,7 @@ def signals_caught() -> Iterator[None]:
         yield
         return
     before = [(number, signal.getsignal(number)) for number in CAUGHT]
+    _came.clear()
     catch_signals()
     try:
         yield
@@ -60,26 +61,36 @@ def note_signals(at_once: Callable[[signal.Signals], None]) -> None:
     Args:
         at_once: called with a second one; it ends the process.
     """
-    noted: list[signal.Signals] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        noted.append(signal.Signals(number))
-        if len(noted) > 1:
-            at_once(noted[-1])
+        again = bool(_came)
+        _came.append(signal.Signals(number))
+        if again:
+            at_once(_came[-1])
 
     _take(note)
-    _noted.append(noted)
 
 
 def settle_signals() -> signal.Signals | None:
-    """The first signal that was noted, if any; from here on signals do nothing."""
+    """The first signal that came and did not end the command, if any; from here on signals do nothing."""
     _take(signal.SIG_IGN)
-    found = [number for noted in _noted for number in noted]
-    _noted.clear()
-    return found[0] if found else None
+    return _came[0] if _came else None
 
 
-_noted: Final[list[list[signal.Signals]]] = []
+def raise_swallowed() -> None:
+    """Raise for a signal whose exception is gone.
+
+    Python swallows what is raised inside some callbacks of its own, while it imports a module for one.
+
+    Raises:
+        Interrupted: a signal has come.
+    """
+    if _came:
+        raise Interrupted(_came[0])
+
+
+_came: Final[list[signal.Signals]] = []
+"""The signals since the command began, but for those that the engine heard."""
 
 
 def _take(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
@@ -89,4 +100,5 @@ def _take(handler: Callable[[int, FrameType | None], None] | signal.Handlers) ->
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    _came.append(signal.Signals(number))
     raise Interrupted(number)

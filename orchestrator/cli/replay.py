@@ -15,7 +15,7 @@ DIFFERS = 1
 _WORDS = {True: "as recorded", False: "not as recorded", None: "nothing is recorded of this trial"}
 
 
-@click.command("replay", context_settings=options.SETTINGS)
+@click.command("replay", short_help="Run one trial again, in this process.", context_settings=options.SETTINGS)
 @options.run_dir
 @options.key
 @options.as_json

@@ -56,7 +56,7 @@ def carry_out(work: Callable[[Watcher], Ended], *, as_json: bool, quiet: bool) -
         number = settle_signals()
         kept.mend_streams()
         if number is not None:
-            say(f"{number.name} came while the results were written; they are whole")
+            say(f"{number.name} came when nothing was left to stop; the results are whole")
             ended = replace(ended, exit_code=128 + number)
         return _tell(ended, kept, as_json=as_json, quiet=quiet)
 

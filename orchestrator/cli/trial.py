@@ -13,7 +13,7 @@ from orchestrator.cli import options
 from orchestrator.cli.output import answer, answer_json
 
 
-@click.command("trial", context_settings=options.SETTINGS)
+@click.command("trial", short_help="Show one trial with all its attempts.", context_settings=options.SETTINGS)
 @options.run_dir
 @options.key
 @options.as_json

@@ -8,12 +8,14 @@ from pathlib import Path
 import click
 
 from orchestrator.cli import options
-from orchestrator.cli.output import answer, answer_json, stdout_kept
+from orchestrator.cli.output import answer, answer_json, say, stdout_kept
 
 DIFFERS = 1
 
 
-@click.command("verify", context_settings=options.SETTINGS)
+@click.command(
+    "verify", short_help="Make every number again; name the first that differs.", context_settings=options.SETTINGS
+)
 @options.run_dir
 @options.as_json
 @options.verbose
@@ -31,4 +33,6 @@ def verify_command(run_dir: Path, as_json: bool) -> int:
         answer_json(exit_code, {"rows": found.rows, "figures": found.figures, "difference": difference})
     else:
         answer(f"{found.rows} rows and {found.figures} figures are right" if found.ok else str(found.difference))
+    if not found.ok:
+        say(f"`report {run_dir}` makes every file of the run again from its journal")
     return exit_code

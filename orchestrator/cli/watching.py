@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from orchestrator.cli.interrupts import catch_signals
+from orchestrator.cli.interrupts import catch_signals, raise_swallowed
 from orchestrator.cli.output import is_live_terminal, say
 from orchestrator.clock import Clock, SystemClock
 from orchestrator.report.text import visible
@@ -51,8 +51,9 @@ class QuietWatcher:
         self._closing.close()
 
     def started(self, run_dir: Path, planned: int, owed: int) -> None:
-        """Remember the directory."""
+        """Remember the directory; a signal that was swallowed on the way here is raised before a trial starts."""
         self.run_dir = run_dir
+        raise_swallowed()
 
     def notice(self, text: str) -> None:
         """Say nothing."""
@@ -154,7 +155,6 @@ def _duration(seconds: float) -> str:
 
 
 def _console() -> Console:
-    """A console on standard error; rich itself leaves colours out where NO_COLOR is set."""
-    from rich.console import Console
+    from orchestrator.report.terminal import console_on
 
-    return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+    return console_on(sys.stderr)

@@ -37,6 +37,7 @@ def test_run_is_a_function_whatever_was_imported_before() -> None:
     importlib.import_module("orchestrator.cli.app")
     assert all(callable(getattr(orchestrator, name)) for name in orchestrator.__all__)
     assert orchestrator.__all__ == sorted(orchestrator.__all__)
+    assert {"run", "evaluate", "load", "Result", "RunConfig"} <= set(dir(orchestrator))
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         _ = orchestrator.runn  # type: ignore[attr-defined]  # the mistake is what is tested
 

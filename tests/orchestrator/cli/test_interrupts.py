@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+from pathlib import Path
 
 import anyio
 import pytest
@@ -12,9 +14,11 @@ from orchestrator.cli.interrupts import (
     Interrupted,
     catch_signals,
     note_signals,
+    raise_swallowed,
     settle_signals,
     signals_caught,
 )
+from orchestrator.cli.watching import QuietWatcher
 
 
 @pytest.mark.parametrize("number", CAUGHT)
@@ -59,4 +63,24 @@ def test_after_the_trials_a_signal_is_noted(number: signal.Signals) -> None:
         assert second == [number]
         assert settle_signals() is number
         signal.raise_signal(number)
-        assert settle_signals() is None
+        assert second == [number]
+
+
+def test_a_signal_whose_exception_was_swallowed_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raised where Python ignores exceptions, a signal still ends the command before its first trial."""
+
+    class Callback:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    swallowed: list[object] = []
+    with signals_caught():
+        raise_swallowed()
+        monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
+        Callback()
+        assert len(swallowed) == 1
+        with pytest.raises(Interrupted):
+            QuietWatcher().started(Path("run"), 1, 1)
+        assert settle_signals() is signal.SIGTERM
+    with signals_caught():
+        raise_swallowed()

@@ -48,7 +48,9 @@ def test_verify_answers_no_with_the_first_difference(call: Call, run_dir: Path) 
     found = call("verify", run_dir, "--json")
     assert found.code == found.json["exit"] == 1
     assert found.json["difference"]["where"] == "summary.json: arms.screen_only.swer.numerator"
-    assert "arms.screen_only.swer.numerator" in call("verify", run_dir).out
+    told = call("verify", run_dir)
+    assert "arms.screen_only.swer.numerator" in told.out
+    assert f"report {run_dir}" in told.err
 
 
 def test_replay_gives_the_recorded_trial(call: Call, run_dir: Path) -> None:
@@ -94,4 +96,5 @@ def test_list_names_what_there_is(call: Call, run_dir: Path) -> None:
     assert "snapshot" in call("list", "channels").out
     (run,) = call("list", "runs", "--dir", run_dir.parent, "--json").json["runs"]
     assert (run["run_dir"], run["phase"], run["scored"]) == (str(run_dir), "finished", 18)
+    assert "18 of 18 scored" in call("list", "runs", "--dir", run_dir.parent).out
     assert call("list", "runs", "--dir", run_dir / "none").code == 2
