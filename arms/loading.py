@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from arms.base import Arm
-from spec.errors import ConfigError
+from spec.errors import ConfigError, let_interruptions_through
+from spec.text import describe
 
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _REFUSALS: Final = (TypeError, ValueError, LookupError, AttributeError, OSError)
@@ -46,8 +47,10 @@ def _construct(target: type[object], options: Mapping[str, object], key: str) ->
         raise ConfigError(problem, key=f"{key}.options", hint=hint)
     try:
         return target(**options)
-    except _REFUSALS as error:
-        message = f"{_name(target)} refused its options: {type(error).__name__}: {error}"
+    except BaseException as error:
+        let_interruptions_through(error)
+        what = "refused its options" if isinstance(error, _REFUSALS) else "cannot be made"
+        message = describe(error, f"{_name(target)} {what}")
         raise ConfigError(message, key=f"{key}.options") from error
 
 

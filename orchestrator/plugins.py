@@ -30,7 +30,8 @@ from orchestrator.kinds import KINDS
 from orchestrator.kinds.base import Kind
 from orchestrator.shadow import OUR_PACKAGES, shadows
 from spec.canonical import digest_bytes
-from spec.errors import ConfigError, ConfigErrors
+from spec.errors import ConfigError, ConfigErrors, let_interruptions_through
+from spec.text import describe
 
 _REASON_CHARS_MAX: Final = 300
 Found = TypeVar("Found")
@@ -165,6 +166,16 @@ def import_reference(reference: str, folder: Path | None) -> object:
     """
     module_name, _, attribute = reference.partition(":")
     module = _import(module_name, folder)
+    try:
+        return _attribute(module, module_name, attribute)
+    except ConfigError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a user's module may raise anything
+        let_interruptions_through(error)
+        raise ConfigError(describe(error, f"{reference} cannot be had")) from None
+
+
+def _attribute(module: object, module_name: str, attribute: str) -> object:
     found: object = module
     for name in attribute.split("."):
         try:
@@ -220,7 +231,8 @@ def _import(name: str, folder: Path | None) -> object:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise ConfigError(f"there is no module {name!r}", hint=_module_hint(name, folder)) from None
         raise _import_failure(name, folder, error) from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's module may raise anything
+    except BaseException as error:  # noqa: BLE001 - a user's module may raise anything
+        let_interruptions_through(error)
         raise _import_failure(name, folder, error) from None
 
 

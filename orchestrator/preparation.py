@@ -17,7 +17,8 @@ from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
 from providers.base import Provider
 from spec.canonical import Json, JsonObject, canonical_json, content_digest, digest_bytes
-from spec.errors import ConfigError, ConfigErrors, ProviderFault
+from spec.errors import ConfigError, ConfigErrors, ProviderFault, let_interruptions_through
+from spec.text import describe
 from spec.trial import Payload
 
 ISOLATION: Final = "in-process"
@@ -175,8 +176,9 @@ def make_provider(loaded: LoadedConfig, factory: Callable[..., Any]) -> Provider
     except ConfigError as error:
         place = tuple(error.key.split(".")) if error.key else ("provider", "use")
         raise ConfigErrors([loaded.error(place, error.message, error.hint)]) from error
-    except Exception as error:
-        message = f"the provider cannot be made: {type(error).__name__}: {error}"
+    except BaseException as error:
+        let_interruptions_through(error)
+        message = describe(error, "the provider cannot be made")
         raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
     missing = [name for name in _PROVIDER_PARTS if not hasattr(provider, name)]
     if missing:
@@ -190,8 +192,9 @@ def _asked(loaded: LoadedConfig, what: str, ask: Callable[[], Sequence[Any]]) ->
     """What the provider answers, or a configuration error where it fails."""
     try:
         return list(ask())
-    except Exception as error:
-        message = f"the provider's {what} cannot be had: {type(error).__name__}: {error}"
+    except BaseException as error:
+        let_interruptions_through(error)
+        message = describe(error, f"the provider's {what} cannot be had")
         raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
 
 
@@ -202,8 +205,9 @@ def _manifest(loaded: LoadedConfig, provider: Provider) -> JsonObject:
         if not isinstance(manifest, dict):
             raise TypeError(f"it must be a dict, not a {type(manifest).__name__}")
         canonical_json(manifest)
-    except Exception as error:
-        message = f"the provider's manifest cannot be had: {type(error).__name__}: {error}"
+    except BaseException as error:
+        let_interruptions_through(error)
+        message = describe(error, "the provider's manifest cannot be had")
         raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
     return manifest
 
@@ -224,8 +228,9 @@ def _driver_side(kind: Kind, provider: Provider, tasks: Sequence[Any], loaded: L
         side: DriverSide = factory(provider, tasks)
     except ConfigError as error:
         raise ConfigErrors([loaded.error(("run", "kind"), error.message, error.hint)]) from error
-    except Exception as error:
-        message = f"kind {kind.name} cannot work with this provider: {type(error).__name__}: {error}"
+    except BaseException as error:
+        let_interruptions_through(error)
+        message = describe(error, f"kind {kind.name} cannot work with this provider")
         raise ConfigErrors([loaded.error(("provider", "use"), message)]) from error
     return side
 
@@ -236,8 +241,9 @@ def _check_tasks(loaded: LoadedConfig, provider: Provider, tasks: Sequence[Any],
     for task in tasks:
         try:
             payload = _checked_payload(provider.payload(task, 0, loaded.config.run.seed))
-        except Exception as error:  # noqa: BLE001 - told as the provider's problem, with its task
-            problems.append(f"{task.task_id}: no payload: {type(error).__name__}: {error}")
+        except BaseException as error:  # noqa: BLE001 - told as the provider's problem, with its task
+            let_interruptions_through(error)
+            problems.append(describe(error, f"{task.task_id}: no payload"))
             continue
         problems += [f"{task.task_id}: {problem}" for problem in side.problems(task, payload)]
     if problems:

@@ -78,7 +78,15 @@ class Verification(NamedTuple):
         return self.difference is None
 
 
-def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int) -> Verification:
+def verify_run(
+    run_dir: Path,
+    *,
+    driver_side: DriverSide,
+    plan: Plan,
+    seed: int,
+    kind_name: str | None = None,
+    info: JsonObject | None = None,
+) -> Verification:
     """Verify a run from its files.
 
     Args:
@@ -86,6 +94,8 @@ def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int)
         driver_side: the kind's part in the driver, built as for a resume of the run.
         plan: the run's plan.
         seed: the run's seed.
+        kind_name: the kind's name; None: as the summary says.
+        info: what the figures are about; None: as the summary says, but for what the journal's head knows better.
 
     Raises:
         JournalDamaged: the journal itself is not what was written.
@@ -103,8 +113,9 @@ def verify_run(run_dir: Path, *, driver_side: DriverSide, plan: Plan, seed: int)
             if difference is not None:
                 return Verification(difference, rows, 0)
     figures = Counter[str]()
+    said = {**summary, **({} if kind_name is None else {"kind": kind_name}), **({} if info is None else {"info": info})}
     difference = _summary_difference(
-        run_dir, head, summary, driver_side, standing.ledger.counts(), seed, digest.value(), figures
+        run_dir, head, said, summary, driver_side, standing.ledger.counts(), seed, digest.value(), figures
     )
     return Verification(difference, rows, figures["compared"])
 
@@ -197,6 +208,7 @@ def _row_difference(
 def _summary_difference(
     run_dir: Path,
     head: JsonObject,
+    said: Mapping[str, Any],
     summary: dict[str, Any],
     driver_side: DriverSide,
     counts: Mapping[str, Counts],
@@ -208,10 +220,10 @@ def _summary_difference(
         expected = build_summary(
             run_dir / EPISODES,
             run_id=str(head["run_id"]),
-            kind_name=str(summary.get("kind")),
+            kind_name=str(said.get("kind")),
             driver_side=driver_side,
             counts=counts,
-            info=_info(head, summary),
+            info=_info(head, said),
             seed=seed,
             results_digest=results_digest,
         )
@@ -221,9 +233,9 @@ def _summary_difference(
     return None if difference is None else difference._replace(where=f"{SUMMARY}: {difference.where}")
 
 
-def _info(head: JsonObject, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What the figures are about: as the summary says it, but for what the journal's head knows better."""
-    info: dict[str, Any] = summary.get("info") or {}
+def _info(head: JsonObject, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the figures are about: as is said, but for what the journal's head knows better."""
+    info: Mapping[str, Any] = said.get("info") or {}
     return {name: head.get(name, said) if name in _IN_THE_HEAD else said for name, said in info.items()}
 
 

@@ -29,6 +29,20 @@ from typing import ClassVar
 from spec.report import ArmFault
 
 
+class Interruption(BaseException):
+    """Raised where somebody asks the process to end; no error, and nobody's fault."""
+
+
+def let_interruptions_through(error: BaseException) -> None:
+    """Raise ``error`` again where it asks the process to end; for handlers of whatever somebody else's code raises.
+
+    Args:
+        error: what was caught.
+    """
+    if isinstance(error, Interruption | KeyboardInterrupt):
+        raise error
+
+
 class OrchestratorError(Exception):
     """Base of every error raised on purpose; the command line prints it without a traceback."""
 

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from spec.errors import Interruption
+
 CAUGHT: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interrupted(BaseException):
+class Interrupted(Interruption):
     """Raised where a signal found the command; like ``KeyboardInterrupt``, no error of the program.
 
     Args:

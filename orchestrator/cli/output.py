@@ -7,6 +7,7 @@ meanwhile (Ray's processes, an arm that prints) is sent to standard error, by th
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,8 +51,11 @@ def answer_json(exit_code: int, body: Mapping[str, Any], error: Mapping[str, Any
 
 
 def to_json(body: Mapping[str, Any]) -> bytes:
-    """One line of JSON, without its line break."""
-    return orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS)
+    """One line of JSON, without its line break; what UTF-8 cannot hold, as in a file's name, is a question mark."""
+    try:
+        return orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps(body, default=str, ensure_ascii=False).encode(errors="replace")
 
 
 class KeptStdout:

@@ -195,7 +195,7 @@ class Driver:
         problem = ""
         try:
             seed, params = self._payload(cell.task, cell.trial)
-        except Exception as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
+        except BaseException as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
             seed, params, problem = 0, {}, describe(error, "the payload")
         task_id, arm = self._plan.task_ids[cell.task], self._plan.arms[cell.arm]
         attempt = self.ledger.next_attempt(ordinal)

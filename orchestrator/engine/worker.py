@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -390,8 +389,11 @@ class Worker:
             await self._all_closed.wait()
 
     async def _close_provider(self) -> None:
-        with anyio.move_on_after(self._limits.close_s, shield=True), suppress(Exception):  # all trials are told by now
-            await self._provider.close()
+        with anyio.move_on_after(self._limits.close_s, shield=True):
+            try:
+                await self._provider.close()
+            except BaseException:  # noqa: BLE001 - all trials are told by now
+                await checkpoint_if_cancelled()
 
     def _fail(self, slot: _Slot, detail: str) -> None:
         self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail))

@@ -80,6 +80,19 @@ def test_an_unknown_key_is_answered_with_the_nearest(call: Call, run_dir: Path, 
     assert "screen_only::mockmed::partial::t0" in said.err
 
 
+def test_verify_names_whatever_is_forged_beside_the_figures(call: Call, run_dir: Path) -> None:
+    """Kind, pack, split, digests and all else that the summary says of itself is made again too."""
+    path = run_dir / "summary.json"
+    summary = orjson.loads(path.read_bytes())
+    forged = [({**summary, "kind": "x"}, "kind")]
+    forged += [({**summary, "info": {**summary["info"], name: "x"}}, f"info.{name}") for name in summary["info"]]
+    assert len(forged) > 5
+    for summary_of_lies, place in forged:
+        path.write_bytes(orjson.dumps(summary_of_lies))
+        difference = call("verify", run_dir, "--json").json["difference"]
+        assert difference["where"].startswith(f"summary.json: {place}")
+
+
 @pytest.mark.parametrize("command", ["status", "report", "verify"])
 def test_a_folder_without_a_run_is_refused(call: Call, command: str, tmp_path: Path) -> None:
     """Looking at what is no run is exit 2, in both forms, and leaves no file."""
