@@ -163,10 +163,10 @@ class LimitsTable(Table):
     stall_report_s: Seconds = 60.0
     """Seconds without any news of a trial after which the run says what it waits for."""
     heartbeat_s: Seconds = 2.0
-    """Seconds between a worker's signs of life."""
+    """Seconds between the signs of life that are asked of workers and oracles."""
     worker_failures_max: Annotated[int, Field(ge=0, le=10_000)] = 3
-    """How often a worker may be lost before the run ends."""
-    report_bytes_max: Annotated[int, Field(ge=1024, le=2**30)] = 1_048_576
+    """How many workers and oracles may be lost with no row in between before the run ends."""
+    report_bytes_max: Annotated[int, Field(ge=1024, le=2**23)] = 1_048_576
     """The largest report of an arm that is read, in bytes."""
     tail_bytes_max: Annotated[int, Field(ge=0, le=2**30)] = 65_536
     """How much of an arm's last output is kept, in bytes."""
