@@ -27,6 +27,16 @@ def instantiate(target: object, options: Mapping[str, object], *, key: str = "ar
     Raises:
         ConfigError: ``target`` is no arm, or its options do not fit.
     """
+    try:
+        return _instantiate(target, options, key)
+    except ConfigError:
+        raise
+    except BaseException as error:  # even a look at a user's object may run the user's code
+        let_interruptions_through(error)
+        raise ConfigError(describe(error, "the arm cannot be looked at"), key=f"{key}.use") from error
+
+
+def _instantiate(target: object, options: Mapping[str, object], key: str) -> Arm:
     if inspect.isclass(target):
         return _as_arm(_construct(target, options, key), key)
     arm = _as_arm(target, key)

@@ -13,6 +13,7 @@ import orjson
 from orchestrator.distribution import DISTRIBUTION, version_of
 from orchestrator.files import write_atomically
 from orchestrator.preparation import Prepared
+from spec.errors import let_interruptions_through
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
@@ -79,7 +80,8 @@ def _seed(prepared: Prepared, trial: int) -> int | None:
     """The seed of a trial, or None where the provider cannot say; such a trial is told of when its turn comes."""
     try:
         return prepared.payload(0, trial).seed
-    except Exception:  # noqa: BLE001 - a provider may raise anything, and no figure depends on this file
+    except BaseException as error:  # noqa: BLE001 - a provider may raise anything, and no figure depends on this file
+        let_interruptions_through(error)
         return None
 
 

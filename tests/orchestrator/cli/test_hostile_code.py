@@ -32,8 +32,25 @@ class Agent:
     async def __call__(self, task, environment):
         return None
 
-class Desk(MockMed):
-    pass
+class Look(type):
+    def __getattr__(cls, name):
+        fail()
+
+class Odd(metaclass=Look):
+    __signature__ = property(fail)
+
+    def __getattr__(self, name):
+        fail()
+
+    def __call__(self, task, environment):
+        return None
+
+if {place!r} == "look":
+    Agent = Odd()
+
+class Late(MockMed):
+    def payload(self, task, trial, run_seed):
+        return fail() if trial else super().payload(task, trial, run_seed)
 
 class Tasks(MockMed):
     tasks = fail
@@ -71,6 +88,7 @@ ERRORS = ["SystemExit(0)", "Base('b')", "Mute()", "GeneratorExit()", "ValueError
 PLACES = {
     "agent": "mockmed",
     "attribute": "mockmed",
+    "look": "mockmed",
     "module": "mockmed",
     "Tasks": "plugin_{number}:Tasks",
     "Payloads": "plugin_{number}:Payloads",
@@ -94,3 +112,17 @@ def test_whatever_a_plugin_raises_is_a_problem_of_the_configuration(
     assert said.code == 2, said.err
     assert said.json["error"]["message"]
     assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_later_payload_costs_its_own_trial(call: Callable[..., Any], tmp_path: Path, error: str) -> None:
+    """Whatever a provider raises for one trial's payload, that trial is infrastructure, and the run goes on."""
+    number = f"late_{ERRORS.index(error)}"
+    (tmp_path / f"plugin_{number}.py").write_text(PLUGIN.format(place="Late", error=error))
+    path = tmp_path / "c.toml"
+    path.write_text(CONFIG.format(kind="effect", provider=f"plugin_{number}:Late", number=number))
+    narrow = ["--set", "run.trials=2", "--set", "run.attempts=1", "--task", "*::ok", "--run-dir", tmp_path / "run"]
+    said = call("run", "--config", path, "--json", *narrow)
+    assert said.code == 0, said.err
+    found = said.json["conservation"]
+    assert (found["scored"], found["infrastructure"], found["owed"]) == (1, 1, 0)
