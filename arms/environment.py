@@ -32,7 +32,12 @@ def bind_environment(backend: EnvironmentBackend | None) -> None:
     _backend.set(backend)
 
 
-def _bound() -> EnvironmentBackend:
+def bound_environment() -> EnvironmentBackend:
+    """The environment of what runs in this context.
+
+    Raises:
+        ToolError: there is none; the trial is over.
+    """
     backend = _backend.get()
     if backend is None:
         raise ToolError("this environment is closed: the trial is over")
@@ -40,7 +45,7 @@ def _bound() -> EnvironmentBackend:
 
 
 def _bound_verifier() -> ProductVerifier:
-    verifier = _bound().verifier
+    verifier = bound_environment().verifier
     if verifier is None:
         raise ToolError("this environment has no verifier")
     return verifier
@@ -84,7 +89,7 @@ class Environment:
     @property
     def verifier(self) -> Verifier | None:
         """The product's verifier, or None where the product has none."""
-        return None if _bound().verifier is None else Verifier()
+        return None if bound_environment().verifier is None else Verifier()
 
     async def attempt_intended_action(self) -> Screen:
         """Carry out the task's action once; for scripted arms that choose nothing themselves.
@@ -92,7 +97,7 @@ class Environment:
         Raises:
             ToolError: the environment is sealed.
         """
-        return await _answer(_bound().attempt_intended_action())
+        return await _answer(bound_environment().attempt_intended_action())
 
     async def call(self, tool: str, /, **arguments: Json) -> Json:
         """Call a tool by its name.
@@ -100,7 +105,7 @@ class Environment:
         Raises:
             ToolError: the call is wrong or the environment is sealed; its text lists every problem.
         """
-        return await _answer(_bound().call(tool, arguments))
+        return await _answer(bound_environment().call(tool, arguments))
 
     async def call_with(self, tool: str, arguments: JsonObject) -> Json:
         """As ``call``, with the arguments as one mapping.
@@ -108,4 +113,4 @@ class Environment:
         Raises:
             ToolError: the call is wrong or the environment is sealed; its text lists every problem.
         """
-        return await _answer(_bound().call(tool, arguments))
+        return await _answer(bound_environment().call(tool, arguments))

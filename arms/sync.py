@@ -5,7 +5,7 @@ Every method hands its work to the event loop that started the thread and waits 
 
 from __future__ import annotations
 
-from arms.environment import Environment, Verifier
+from arms.environment import Environment, Verifier, bound_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def _on_loop(function: Callable[..., Coroutine[Any, Any, T]], *arguments: object
     # Imported here: as a global of this module it would lead from an arm's environment to ``sys.modules``.
     from anyio.from_thread import run
 
+    bound_environment()  # refuses at once where the trial is over, and in a forked copy, which has no loop to wait for
     return run(function, *arguments)
 
 

@@ -415,5 +415,12 @@ def _end_copies(pid: int) -> None:
         os._exit(0)
 
 
+def _unbind_copy() -> None:
+    bind_environment(None)
+
+
+os.register_at_fork(after_in_child=_unbind_copy)
+
+
 def _past_due(slot: _Slot, now: float) -> bool:
     return now > slot.due

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -408,7 +407,7 @@ async def test_whatever_a_blocking_arm_raises_ends_its_own_trial_only(bench: Mak
 @pytest.mark.parametrize("wait", [False, True])
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_a_copy_that_an_arm_forks_ends_with_the_arm(bench: MakeBench, blocking: bool, wait: bool) -> None:
-    """An arm that forks and goes on in both processes ends once: the copy is gone, whether it returns or waits."""
+    """An arm that forks and goes on in both processes ends once: its copy is gone, whether it returns or acts."""
     copies: list[int] = []
 
     async def forks(task: Any, environment: Any) -> AgentReport:
@@ -420,7 +419,7 @@ async def test_a_copy_that_an_arm_forks_ends_with_the_arm(bench: MakeBench, bloc
     def forks_in_a_thread(task: Any, environment: Any) -> AgentReport:
         copies.append(os.fork())
         if wait:
-            time.sleep(0.01)
+            environment.attempt_intended_action()
         return DONE
 
     desk = bench({"a": forks_in_a_thread if blocking else forks})
