@@ -73,13 +73,14 @@ class EffectJudge:
             self._rules[part.table] = rules._replace(types={**rules.types, **effect.types})
         self._other_rules = FieldRules(schema.id_field, ignored, {})
 
-    def judge(self, params: JsonObject, before: Tables | None, after: Tables) -> Finding:
+    def judge(self, params: JsonObject, before: Tables | None, after: Tables, *, see: bool = True) -> Finding:
         """Judge one trial.
 
         Args:
             params: the trial's values; empty for a contract that is resolved already.
             before: the baseline, None where there is no readable one.
             after: the record after the arm.
+            see: whether the finding is to show the difference.
 
         Raises:
             spec.contract.UnresolvedParam: a parameter has no value; such a task is refused when the plan is made.
@@ -94,7 +95,7 @@ class EffectJudge:
             found = [find(part, params, diffs[part.table]) for part in self._parts]
         except (Unclean, NotJson) as error:
             return self._unreadable(str(error))
-        return self._conclude(found, diffs)
+        return self._conclude(found, diffs, see)
 
     def verify(self, params: JsonObject, before: Tables | None, after: Tables) -> Verdict:
         """The answer of a verifier that a product could offer: the same judging, over what the product itself reads.
@@ -102,7 +103,7 @@ class EffectJudge:
         Raises:
             spec.contract.UnresolvedParam: a parameter has no value.
         """
-        return verdict_of(self.judge(params, before, after).state)
+        return verdict_of(self.judge(params, before, after, see=False).state)
 
     def _unreadable(self, reason: str) -> Finding:
         return Finding(TrueState.UNREADABLE, reason, None, self._expected_count)
@@ -133,7 +134,7 @@ class EffectJudge:
                 raise Unclean(f"table {show(table)}: {error}") from error
         return diffs
 
-    def _conclude(self, found: Sequence[Found], diffs: Mapping[str, TableDiff]) -> Finding:
+    def _conclude(self, found: Sequence[Found], diffs: Mapping[str, TableDiff], see: bool) -> Finding:
         observed = found[self._counted].matching
         failure, written = "", False
         for one in found:
@@ -147,7 +148,8 @@ class EffectJudge:
         else:
             state = TrueState.WRONG_PERSISTED
             reason = f"{failure}; {unlicensed}" if failure and unlicensed else failure or unlicensed
-        return Finding(state, reason, observed, self._expected_count, seen_json(diffs, self._schema.id_field))
+        seen = seen_json(diffs, self._schema.id_field) if see else None
+        return Finding(state, reason, observed, self._expected_count, seen)
 
     def _unlicensed(self, found: Sequence[Found], diffs: Mapping[str, TableDiff]) -> str:
         """What changed though no effect allows it, as a clause; "" where nothing did."""

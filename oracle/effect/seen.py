@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from oracle.effect.diff import Change, TableDiff
-from spec.canonical import Json, canonical_json
+from spec.canonical import Json, canonical_json, is_finite
 from spec.reading import Record
 from spec.values import SHOWN_CHARS_MAX, show
 
@@ -61,20 +61,12 @@ def _change_entry(table: str, change: Change, id_field: str) -> dict[str, Json]:
 
 def _size(entry: Json) -> int:
     """Bytes of the entry as JSON; one that JSON cannot carry as it stands is too large, so that it is cut."""
-    if not _is_finite(entry):  # JSON has no such number, and orjson writes null without a word
+    if not is_finite(entry):
         return ENTRY_BYTES_MAX + 1
     try:
         return len(canonical_json(entry))
     except TypeError:
         return ENTRY_BYTES_MAX + 1
-
-
-def _is_finite(value: Json) -> bool:
-    if isinstance(value, Mapping):
-        return all(map(_is_finite, value.values()))
-    if isinstance(value, list | tuple):
-        return all(map(_is_finite, value))
-    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _cut(entry: Mapping[str, Json]) -> dict[str, Json]:

@@ -26,10 +26,11 @@ SWEEP_S: Final = 0.05
 class _Pump(Generic[Job]):
     """One task of the pool and the job that it runs."""
 
-    __slots__ = ("job", "scope", "wake")
+    __slots__ = ("job", "overdue", "scope", "wake")
 
     def __init__(self) -> None:
         self.job: Job | None = None
+        self.overdue = False
         self.scope = anyio.CancelScope()
         self.wake: anyio.Event | None = None
 
@@ -84,6 +85,7 @@ class JobPool(Generic[Job]):
     async def _pump(self, pump: _Pump[Job]) -> None:
         self._standing_by -= 1
         while True:
+            pump.overdue = False
             with anyio.CancelScope() as pump.scope:
                 await self._pump_jobs(pump)
             job, pump.job = pump.job, None
@@ -100,7 +102,7 @@ class JobPool(Generic[Job]):
             pump.job = job
             await self._run(job)
             pump.job = None
-            if pump.scope.cancel_called:
+            if pump.overdue:
                 return
 
     async def _rest(self, pump: _Pump[Job]) -> None:
@@ -115,4 +117,5 @@ class JobPool(Generic[Job]):
             now = self._clock.monotonic()
             for pump in self._pumps:
                 if pump.job is not None and self._overdue(pump.job, now):
+                    pump.overdue = True
                     pump.scope.cancel()

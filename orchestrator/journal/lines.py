@@ -5,14 +5,13 @@ Pure; the format stands in ``orchestrator.journal``.
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
 from zlib import crc32
 
 import orjson
 
-from spec.canonical import Json, JsonObject
+from spec.canonical import Json, JsonObject, is_finite
 
 JOURNAL_FORMAT: Final = 1
 """The format that this version writes and reads; it stands in the head."""
@@ -30,7 +29,6 @@ FRAME_FIELDS: Final = frozenset({"seq", "prev", "type", "at", "key", "crc"})
 """The names that a body must not use."""
 
 _CHECKED_WHERE_BUILT: Final = "row"
-_ALWAYS_FINITE: Final = frozenset({str, int, bool, type(None)})
 
 
 class LineType(StrEnum):
@@ -127,24 +125,12 @@ def frame(seq: int, prev: str, line_type: LineType, at: str, key: str | None, bo
     if not FRAME_FIELDS.isdisjoint(body):
         raise ValueError(f"a {line_type} line's body must not use {', '.join(sorted(FRAME_FIELDS & body.keys()))}")
     for name, value in body.items():
-        if type(value) not in _ALWAYS_FINITE and name != _CHECKED_WHERE_BUILT and not _is_finite(value):
+        if name != _CHECKED_WHERE_BUILT and not is_finite(value):
             raise ValueError(f"a {line_type} line must hold finite numbers only, {name} does not: {value!r:.200}")
     if len(text) > LINE_BYTES_MAX - TAIL_BYTES:
         raise ValueError(f"a {line_type} line of {len(text)} bytes is too long, at most {LINE_BYTES_MAX} are allowed")
     crc = b"%08x" % crc32(text)
     return Frame(b'%b,"crc":"%b"}\n' % (text, crc), crc.decode())
-
-
-def _is_finite(value: Json) -> bool:
-    if type(value) in _ALWAYS_FINITE:
-        return True
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(_is_finite, value.values()))
-    if not isinstance(value, list | tuple):
-        return True
-    return _ALWAYS_FINITE.issuperset(map(type, value)) or all(map(_is_finite, value))
 
 
 def tail_of(data: bytes) -> bytes:

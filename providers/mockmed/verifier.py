@@ -6,7 +6,7 @@ never used for the score.
 
 from __future__ import annotations
 
-from oracle.effect import EffectJudge, verdict_of
+from oracle.effect import EffectJudge
 from providers.mockmed.store import SCHEMA, Store
 from spec.canonical import JsonObject
 from spec.environment import ToolError
@@ -48,7 +48,7 @@ class RecordVerifier:
         if self._before is None:
             return Verdict.INDETERMINATE
         before, now = {SCHEMA.main_table: self._before}, {SCHEMA.main_table: after}
-        return verdict_of(self._judge.judge(self._params, before, now).state)
+        return self._judge.verify(self._params, before, now)
 
     def seal(self) -> None:
         """Refuse every later call and let go of the record."""
