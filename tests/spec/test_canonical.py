@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.canonical import canonical_json, content_digest, digest_bytes
+from spec.canonical import canonical_json, content_digest, digest_bytes, is_finite
 
 leaves = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"]))
 documents = st.recursive(
@@ -52,3 +53,17 @@ def test_what_is_not_json_is_refused() -> None:
     """A value without a form has no digest."""
     with pytest.raises(TypeError):
         canonical_json({1, 2})
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.floats(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_a_value_is_finite_where_no_number_in_it_is_not(value: object) -> None:
+    """NaN and infinity are found at any depth, and nothing else is taken for them."""
+    text = repr(value)
+    strings_aside = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", text)
+    assert is_finite(value) == (not re.search(r"\b(?:nan|inf)\b", strings_aside))
