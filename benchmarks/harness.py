@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -21,6 +22,7 @@ from orchestrator.history import JOURNAL_NAME
 from orchestrator.session import run
 
 FOLDER = Path(__file__).parent
+STEPS: Final = 2_000_000
 
 
 class Measured(NamedTuple):
@@ -70,9 +72,18 @@ def machine() -> str:
     """The machine in a line: processor, cores, memory, system, Python."""
     pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return (
-        f"{_processor()}, {os.cpu_count()} cores, {pages * page / 2**30:.0f} GiB, {platform.system()} "
-        f"{platform.release()}, Python {platform.python_version()}"
+        f"{_processor()}, {os.cpu_count()} cores, {pages * page / 2**30:.0f} GiB, {platform.system()}, "
+        f"Python {platform.python_version()}; {_speed():.1f} million steps/s"
     )
+
+
+def _speed() -> float:
+    """Millions of steps a second of a small loop: shared machines differ from minute to minute, figures with them."""
+    table: dict[int, tuple[int, int]] = {}
+    began = time.perf_counter()
+    for step in range(STEPS):
+        table[step & 1023] = (step, step)
+    return STEPS / (time.perf_counter() - began) / 1e6
 
 
 def _processor() -> str:
