@@ -10,8 +10,6 @@ and the bootstrap. Prints one line of figures and the machine.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import resource
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from typing import Final, NamedTuple, cast
 
 import orjson
 
+from benchmarks.harness import machine
 from oracle.base import Judgement
 from orchestrator.kinds.base import Counts, Execution
 from orchestrator.kinds.effect.driver import EffectDriver
@@ -111,7 +110,7 @@ def measure(path: Path, count: int) -> None:
         f"{len(plan):,} rows ({megabytes:,.0f} MB), {len(arms)} arms, {len(comparisons)} comparisons: "
         f"{seconds:.2f} s, peak {peak:,} MiB"
     )
-    print(f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}")
+    print(f"machine: {machine()}")
 
 
 def main() -> None:
