@@ -116,7 +116,7 @@ def test_values_are_frozen() -> None:
         ("arms.name", "a\n", "may hold only a-z"),
         ("arms.in_flight", -1, "must be at least 0"),
         ("arms.isolation", "vm", "is no isolation level"),
-        ("limits.report_bytes_max", 2**40, "must be at most 1073741824"),
+        ("limits.report_bytes_max", 2**40, "must be at most 8388608"),
     ],
 )
 def test_a_value_out_of_its_type_or_bounds_is_refused(refuse: Refuse, key: str, value: Any, reason: str) -> None:
