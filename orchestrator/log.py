@@ -18,9 +18,9 @@ import orjson
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
-from orchestrator.clock import Clock
 from orchestrator.files import FILE_MODE, unwritable
 from orchestrator.watcher import Progress, Watcher
+from spec.clock import Clock
 
 LOG_NAME: Final = "log.jsonl"
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import orjson
 
-from orchestrator.clock import SystemClock
 from orchestrator.history import JOURNAL_NAME, read_history
 from orchestrator.journal import JOURNAL_FORMAT, Journal, LineReader, LineType
 from orchestrator.kinds.base import DriverSide
@@ -26,6 +25,7 @@ from orchestrator.session import continue_run
 from orchestrator.stored import Stored, find_trial, load_run_config, open_stored, part_changes, prepare_again
 from orchestrator.watcher import Silence
 from spec.canonical import JsonObject
+from spec.clock import SystemClock
 from spec.errors import InputError
 
 

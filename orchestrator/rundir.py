@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from orchestrator.clock import Clock
 from orchestrator.config import RunConfig
 from orchestrator.files import DIRECTORY_MODE
 from orchestrator.history import JOURNAL_NAME
 from orchestrator.runlock import LOCK_NAME, RunLock
+from spec.clock import Clock
 from spec.errors import InputError, RunLocked
 
 RUN_TOML: Final = "run.toml"

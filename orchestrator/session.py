@@ -15,7 +15,6 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskGroup
 
-from orchestrator.clock import Clock, SystemClock
 from orchestrator.config import Change, LoadedConfig
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver, Rules
@@ -35,6 +34,7 @@ from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir, new_run_id
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
 from spec.canonical import Json, JsonObject
+from spec.clock import Clock, SystemClock
 from spec.errors import OrchestratorError, RunIncomplete
 from spec.groups import leaves
 from spec.memory import rare_collection

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from orchestrator.clock import Clock, SystemClock
 from orchestrator.config import LoadedConfig
 from orchestrator.engine.processes import Processes, processes_of
 from orchestrator.history import JOURNAL_NAME, History, read_history
@@ -26,6 +25,7 @@ from orchestrator.preparation import Prepared
 from orchestrator.results import read_summary
 from orchestrator.runlock import LOCK_NAME
 from orchestrator.stored import find_trial, load_run_config, prepare_again, read_head
+from spec.clock import Clock, SystemClock
 from spec.errors import InputError
 
 

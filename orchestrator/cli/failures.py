@@ -77,8 +77,8 @@ def _keep_traceback(error: BaseException, run_dir: Path | None) -> str:
     """Write the traceback into the run's log where there is one; says where to find it."""
     if run_dir is None:
         return "-v shows the traceback"
-    from orchestrator.clock import SystemClock
     from orchestrator.log import LOG_NAME, RunLog
+    from spec.clock import SystemClock
 
     try:
         with RunLog(run_dir, SystemClock()) as log:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from orchestrator.cli.interrupts import catch_signals, raise_swallowed
 from orchestrator.cli.output import is_live_terminal, say
-from orchestrator.clock import Clock, SystemClock
 from orchestrator.report.text import visible
 from orchestrator.watcher import Progress
+from spec.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from rich.console import Console

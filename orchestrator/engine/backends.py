@@ -8,13 +8,13 @@ from functools import partial
 
 from oracle.hosting import OracleSetup
 from oracle.retry import RetryPolicy
-from orchestrator.clock import SystemClock
 from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
 from orchestrator.engine.inline import host_inline
 from orchestrator.engine.peers import Crew
 from orchestrator.engine.worker import WorkerLimits
 from orchestrator.kinds import KINDS
 from orchestrator.preparation import Prepared
+from spec.clock import SystemClock
 
 Body = Callable[[Crew], Awaitable[None]]
 Backend = Callable[[Body], Awaitable[None]]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import anyio
 
-from orchestrator.clock import Clock
 from orchestrator.journal import Journal, LineType
 from spec.canonical import JsonObject
+from spec.clock import Clock
 
 
 class Entry(NamedTuple):

@@ -17,7 +17,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from oracle.base import Judgement
-from orchestrator.clock import Clock
 from orchestrator.engine.active import ASKED, EXPECTED, HELD, Active, Phase, TrialEvent
 from orchestrator.engine.committer import Committer, Entry
 from orchestrator.engine.leasing import Leasing
@@ -28,6 +27,7 @@ from orchestrator.kinds.base import DriverSide, Execution
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
 from spec.canonical import Json, JsonObject
+from spec.clock import Clock
 from spec.errors import PeerLost, RunIncomplete
 from spec.groups import leaves
 from spec.messages import (

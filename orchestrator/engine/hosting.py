@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arms.loading import instantiate, is_blocking
-from orchestrator.clock import Clock
 from orchestrator.engine.worker import HostedArm, Worker, WorkerLimits
 from orchestrator.kinds.base import WorkerSide
 from orchestrator.plugins import import_reference, resolve_arm, resolve_provider
 from providers.base import Provider
+from spec.clock import Clock
 
 
 class ProviderSetup(NamedTuple):

@@ -8,10 +8,10 @@ import anyio
 
 from oracle.hosting import OracleSetup, build_oracle
 from oracle.service import OracleService
-from orchestrator.clock import Clock
 from orchestrator.engine.hosting import WorkerSetup, build_worker
 from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
 from orchestrator.engine.worker import Worker
+from spec.clock import Clock
 from spec.errors import RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
 

@@ -16,7 +16,7 @@ from typing import Final, Generic, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from orchestrator.clock import Clock
+from spec.clock import Clock
 
 Job = TypeVar("Job")
 

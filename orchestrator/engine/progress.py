@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchestrator.clock import Clock
 from orchestrator.engine.driver import Driver
 from orchestrator.kinds.base import DriverSide
 from orchestrator.watcher import Progress, Watcher
+from spec.clock import Clock
 
 INTERVAL_S: Final = 0.5
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 import anyio
 import ray
 
-from orchestrator.clock import SystemClock
 from orchestrator.engine.hosting import WorkerSetup, build_worker
+from spec.clock import SystemClock
 from spec.memory import rare_collection
 from spec.wire import encode_events
 from spec.wire_orders import decode_worker_orders

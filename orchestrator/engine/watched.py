@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from anyio import get_cancelled_exc_class
 
-from orchestrator.clock import Clock
 from spec.canonical import Json, JsonObject, canonical_json
+from spec.clock import Clock
 from spec.environment import EnvironmentBackend, ProductVerifier, Screen, Tool, ToolError
 from spec.reading import Verdict
 from spec.text import describe

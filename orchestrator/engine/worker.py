@@ -22,7 +22,6 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from arms.base import Arm, ArmTask, AsyncArm, SyncArm
 from arms.environment import Environment, bind_environment
 from arms.sync import SyncEnvironment
-from orchestrator.clock import Clock
 from orchestrator.engine.fixtures import FixtureShelf
 from orchestrator.engine.job_pool import JobPool
 from orchestrator.engine.lanes import Lanes
@@ -30,6 +29,7 @@ from orchestrator.engine.watched import WatchedBackend
 from orchestrator.kinds.base import WorkerSide
 from providers.base import Fixture, Provider
 from spec.canonical import JsonObject, canonical_json
+from spec.clock import Clock
 from spec.errors import ArmFaultError
 from spec.mailbox import Mailbox
 from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent, WorkerOrders

@@ -8,11 +8,11 @@ from typing import Final, NoReturn, Self
 
 from anyio import CancelScope, CapacityLimiter, Lock, to_thread
 
-from orchestrator.clock import Clock
 from orchestrator.files import OS_FILES, FileSystem, unwritable, write_whole
 from orchestrator.journal.lines import FIRST_PREV, LineType, frame
 from orchestrator.journal.recovery import Recovered
 from spec.canonical import JsonObject
+from spec.clock import Clock
 from spec.errors import InputError, JournalUnwritable
 
 _EMPTY: Final[JsonObject] = {}

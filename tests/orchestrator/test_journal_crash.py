@@ -17,9 +17,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from orchestrator.clock import SystemClock
 from orchestrator.files import OsFiles
 from orchestrator.journal import Journal, JournalHeadless, Line, LineType, recover
+from spec.clock import SystemClock
 from spec.errors import JournalUnwritable
 
 SECTOR_BYTES: Final = 512
@@ -183,7 +183,7 @@ def test_a_power_loss_during_creation_leaves_a_run_that_can_start(tmp_path: Path
 WRITER: Final = """
 import os, sys, anyio
 from pathlib import Path
-from orchestrator.clock import SystemClock
+from spec.clock import SystemClock
 from orchestrator.journal import Journal, LineType, recover
 
 async def main(path):

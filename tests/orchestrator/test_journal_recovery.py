@@ -13,11 +13,11 @@ from zlib import crc32
 import anyio
 import pytest
 
-from orchestrator.clock import SystemClock
 from orchestrator.files import OsFiles
 from orchestrator.journal import Cut, Journal, JournalHeadless, Line, LineType, Recovered, recover
 from orchestrator.journal.lines import FIRST_PREV, frame
 from spec.canonical import JsonObject
+from spec.clock import SystemClock
 from spec.errors import InputError, JournalDamaged
 
 GROUPS: Final = 4

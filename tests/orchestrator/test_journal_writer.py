@@ -15,10 +15,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from orchestrator.clock import SystemClock
 from orchestrator.files import OsFiles
 from orchestrator.journal import Journal, JournalHeadless, Line, LineReader, LineType, recover
 from spec.canonical import JsonObject
+from spec.clock import SystemClock
 from spec.errors import InputError, JournalDamaged, JournalUnwritable
 
 CLOCK: Final = SystemClock()

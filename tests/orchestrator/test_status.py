@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import orchestrator
-from orchestrator.clock import SystemClock
 from orchestrator.runlock import RunLock
 from orchestrator.status import RunPhase, is_locked, list_runs, read_status, read_trial
+from spec.clock import SystemClock
 from spec.errors import InputError
 
 
