@@ -19,10 +19,10 @@ UV_VERSION := 0.13.9
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input
 
-.PHONY: help demo test lock bench clean
+.PHONY: help demo test faults faults-quick lock bench clean
 
 help: ## say what can be made
-	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 18
 
 demo: $(VENV)/project.stamp ## run the reference benchmark and leave a report
 	@$(BIN)/python -m orchestrator --config configs/reference.toml
@@ -35,6 +35,12 @@ test: $(VENV)/project.stamp ## lint, types, import rules, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest
+
+faults: $(VENV)/project.stamp ## break everything on purpose, an hour of it, and write docs/fault-card.md
+	$(BIN)/pytest tests/faults --faults=full
+
+faults-quick: $(VENV)/project.stamp ## ten minutes of the same
+	$(BIN)/pytest tests/faults --faults=quick
 
 bench: $(VENV)/project.stamp ## measure speed and memory on this machine
 	@for script in $$(grep -l '^if __name__' benchmarks/*.py); do \
