@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -29,12 +28,10 @@ def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
         return partial(host_inline, _worker_setup(prepared, "worker-0"), oracle, SystemClock())
     from orchestrator.engine.ray_backend import host_on_ray
 
-    count = engine.workers or os.cpu_count() or 1
-
     async def on_ray(body: Body) -> None:
         await host_on_ray(
             address=engine.address,
-            workers=count,
+            workers=engine.workers,
             worker=partial(_worker_setup, prepared),
             oracles=prepared.config.oracle.actors,
             oracle=oracle,

@@ -80,6 +80,15 @@ class InlineCrew:
         """There is no other process to be had."""
         raise RunIncomplete("an oracle in the driver's own process cannot be replaced")
 
+    async def joined(self) -> WorkerPeer:
+        """Nobody can come."""
+        while True:
+            await anyio.sleep_forever()
+
+    async def lost_with(self, name: str) -> str:
+        """There is one process and no node."""
+        return ""
+
     async def watch(self) -> None:
         """Nothing carries it but this process."""
         await anyio.sleep_forever()

@@ -83,6 +83,24 @@ class Crew(Protocol):
             RunIncomplete: none can be had.
         """
 
+    async def joined(self) -> WorkerPeer:
+        """One more worker, as soon as a node has come that has room for one; waits as long as that takes.
+
+        Called again and again while a run works; a crew to which nobody can come never returns.
+
+        Raises:
+            RunIncomplete: what carries the crew is gone.
+        """
+
+    async def lost_with(self, name: str) -> str:
+        """What a lost peer was lost together with: the name of the node that went down, or "" where that lives.
+
+        All peers of one node are one loss, however many they are.
+
+        Args:
+            name: the peer's.
+        """
+
     async def watch(self) -> None:
         """Watch what carries the crew, until cancelled.
 

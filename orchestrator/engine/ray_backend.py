@@ -6,7 +6,8 @@ word. Oracles have no name, and only the driver holds their handles.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,12 +17,12 @@ from anyio.abc import TaskGroup
 from oracle.hosting import OracleSetup
 from orchestrator.engine.hosting import WorkerSetup
 from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
+from orchestrator.engine.placement import Node, place, uses_head, workers_wanted
 from orchestrator.engine.ray_cluster import cluster, ended_processes
-from orchestrator.engine.ray_errors import Place, first_line, place_of
-from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
-from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
-from spec.wire import decode_events
-from spec.wire_orders import decode_oracle_events, encode_oracle_orders, encode_worker_orders
+from orchestrator.engine.ray_errors import first_line, place_of
+from orchestrator.engine.ray_nodes import living_nodes, own_node_id
+from orchestrator.engine.ray_peers import RayOraclePeer, RayWorkerPeer, call, error_of
+from spec.errors import OrchestratorError, PeerLost, RunIncomplete
 
 COALESCE_S: Final = 0.002
 CALLS_AT_ONCE: Final = 16
@@ -30,6 +31,11 @@ STOP_S: Final = 2.0
 START_S: Final = 60.0
 WATCH_S: Final = 1.0
 SETTLE_S: Final = 0.3
+LOOK_S: Final = 2.0
+"""Seconds between two looks at the nodes of a cluster that others run."""
+
+STARTS_MAX: Final = 3
+"""Nodes that are tried for a lost worker's replacement; one may go down while it starts there."""
 
 Body = Callable[[Crew], Awaitable[None]]
 
@@ -48,7 +54,7 @@ async def host_on_ray(
 
     Args:
         address: "" starts a cluster here; "host:port" joins one; "job" is the cluster of this Ray job.
-        workers: how many workers.
+        workers: how many workers; 0: one a core.
         worker: the setup of the worker of a name.
         oracles: how many oracles.
         oracle: the setup of every oracle.
@@ -62,8 +68,8 @@ async def host_on_ray(
     with cluster(address, notice):
         try:
             async with anyio.create_task_group() as tasks:
-                crew = RayCrew(worker, oracle, tasks)
-                await crew.muster(workers, oracles)
+                crew = RayCrew(worker, oracle, tasks, asked=workers, joins=bool(address), notice=notice)
+                await crew.muster(oracles)
                 try:
                     await body(crew)
                 finally:
@@ -82,76 +88,180 @@ class RayCrew:
         worker: the setup of the worker of a name.
         oracle: the setup of every oracle.
         tasks: parent of the calls in which they serve.
+        asked: how many workers; 0: one a core, also of nodes that come while the run works.
+        joins: whether the cluster is somebody else's, so that nodes come and go.
+        notice: told in one line what a person should know.
     """
 
-    def __init__(self, worker: Callable[[str], WorkerSetup], oracle: OracleSetup, tasks: TaskGroup) -> None:
+    def __init__(
+        self,
+        worker: Callable[[str], WorkerSetup],
+        oracle: OracleSetup,
+        tasks: TaskGroup,
+        *,
+        asked: int,
+        joins: bool,
+        notice: Callable[[str], None],
+    ) -> None:
         self._worker_setup, self._oracle_setup, self._tasks = worker, oracle, tasks
+        self._asked, self._joins, self._notice = asked, joins, notice
+        self._head_too = False
+        self._staff: dict[str, RayWorkerPeer] = {}
+        self._homes: dict[str, Node] = {}
+        self._barred: set[str] = set()
+        self._waiting = 0
         self._worker_actors: dict[str, Any] = {}
         self._oracle_actors: dict[str, Any] = {}
         self.workers: list[WorkerPeer] = []
         self.oracles: list[OraclePeer] = []
 
-    async def muster(self, workers: int, oracles: int) -> None:
+    async def muster(self, oracles: int) -> None:
         """Have the first ones; all of them start at once."""
+        nodes = await living_nodes()
+        self._head_too = uses_head(nodes, self._asked)
         async with anyio.create_task_group() as starting:
-            for _ in range(workers):
-                self.workers.append(self._new_worker())
+            for _ in range(workers_wanted(nodes, self._asked)):
+                node = self._place(nodes, full=False)
+                assert node is not None  # this process itself is on one
+                worker = self._new_worker(node)
+                self.workers.append(worker)
+                starting.start_soon(self._first, worker)
             for _ in range(oracles):
-                self.oracles.append(self._new_oracle())
-            for worker in self.workers:
-                starting.start_soon(self._ready, worker)
-            for oracle in self.oracles:
-                starting.start_soon(self._ready, oracle)
+                oracle = self._new_oracle()
+                self.oracles.append(oracle)
+                starting.start_soon(self._first, oracle)
+        if self._joins:
+            spread = Counter(self._homes[name].host for name in self._staff)
+            self._notice("workers: " + ", ".join(f"{count} on {host}" for host, count in sorted(spread.items())))
 
-    def _new_worker(self) -> RayWorkerPeer:
+    def _place(self, nodes: Sequence[Node], *, full: bool) -> Node | None:
+        able = [node for node in nodes if node.node_id not in self._barred]
+        load = Counter(self._homes[name].node_id for name in self._staff)
+        return place(able, load, head_too=self._head_too, full=full)
+
+    def _new_worker(self, node: Node) -> RayWorkerPeer:
         from orchestrator.engine.ray_worker import SNAPSHOTS, RayWorker
 
         name = f"worker-{len(self._worker_actors)}"
-        actor = _actor(RayWorker, {SNAPSHOTS: SNAPSHOT_THREADS}, self._worker_setup(name), COALESCE_S)
-        self._worker_actors[name] = actor
-        self._tasks.start_soon(_serve, actor)
-        return RayWorkerPeer(name, actor)
+        setup = self._worker_setup(name)
+        actor = _actor(RayWorker, node.node_id, {SNAPSHOTS: SNAPSHOT_THREADS}, setup, COALESCE_S)
+        peer = RayWorkerPeer(name, actor)
+        self._worker_actors[name], self._staff[name], self._homes[name] = actor, peer, node
+        self._tasks.start_soon(_serve, peer)
+        return peer
 
     def _new_oracle(self) -> RayOraclePeer:
         from oracle.ray_oracle import RayOracle
 
         name = f"oracle-{len(self._oracle_actors)}"
-        actor = _actor(RayOracle, {}, self._oracle_setup, self._worker_actors, COALESCE_S)
+        actor = _actor(RayOracle, own_node_id(), {}, self._oracle_setup, self._worker_actors, COALESCE_S)
         self._oracle_actors[name] = actor
-        self._tasks.start_soon(_serve, actor)
-        return RayOraclePeer(name, actor)
+        peer = RayOraclePeer(name, actor)
+        self._tasks.start_soon(_serve, peer)
+        return peer
 
     async def another_worker(self) -> WorkerPeer:
-        """A fresh worker that every oracle can ask for its records."""
+        """A fresh worker that every oracle can ask for its records.
+
+        With one worker a core it waits until a core is free: the node that had the lost one may be gone.
+        """
         await self._check()
-        peer = self._new_worker()
-        await self._ready(peer)
-        for actor in self._oracle_actors.values():
-            with suppress(PeerLost):  # a lost oracle is replaced by one that knows all workers
-                await _call(peer.name, actor.meet.remote(peer.name, self._worker_actors[peer.name]))
-        return peer
+        why = ""
+        for _ in range(STARTS_MAX):
+            peer = self._new_worker(await self._free_node())
+            try:
+                await self._introduce(peer)
+            except PeerLost as error:
+                peer.left, why = True, str(error)
+                continue
+            return peer
+        raise RunIncomplete(f"no worker could be started in the place of a lost one: {why}")
+
+    async def _free_node(self) -> Node:
+        self._waiting += 1
+        try:
+            while True:
+                nodes = await living_nodes()
+                self._dismiss_lost()
+                node = self._place(nodes, full=self._joins and not self._asked and bool(self._staff))
+                if node is not None:
+                    return node
+                await anyio.sleep(LOOK_S)
+        finally:
+            self._waiting -= 1
+
+    def _dismiss_lost(self) -> None:
+        """Let go of the workers that were given up; one that still lives must not take up a core."""
+        import ray
+
+        for name in [name for name, peer in self._staff.items() if peer.left]:
+            ray.kill(self._staff.pop(name).actor)
+
+    async def joined(self) -> WorkerPeer:
+        """One more worker, when a node has come that has room for it."""
+        while not self._joins or self._asked:
+            await anyio.sleep_forever()
+        while True:
+            nodes = await living_nodes()
+            node = None if self._waiting else self._place(nodes, full=True)
+            if node is None:
+                await anyio.sleep(LOOK_S)
+                continue
+            peer = self._new_worker(node)
+            try:
+                await self._introduce(peer)
+            except PeerLost as error:
+                self._barred.add(node.node_id)
+                self._staff.pop(peer.name)
+                self._notice(f"node {node.host} has come and is not used: {error}")
+                continue
+            self._notice(f"node {node.host} has come: {peer.name} works there")
+            return peer
+
+    async def lost_with(self, name: str) -> str:
+        """The node that went down with a lost peer, or "" where its node lives."""
+        home = self._homes.get(name)
+        if home is None or not self._joins:
+            return ""
+        nodes = await living_nodes()
+        return "" if any(node.node_id == home.node_id for node in nodes) else home.node_id
 
     async def another_oracle(self) -> OraclePeer:
         """A fresh oracle that knows every worker."""
         await self._check()
         peer = self._new_oracle()
-        await self._ready(peer)
+        await self._first(peer)
         return peer
 
-    async def _ready(self, peer: WorkerPeer | OraclePeer) -> None:
+    async def _introduce(self, peer: RayWorkerPeer) -> None:
+        """See a worker started, and every oracle told of it."""
+        await self._ready(peer)
+        for actor in self._oracle_actors.values():
+            with suppress(PeerLost):  # a lost oracle is replaced by one that knows all workers
+                await call(peer.name, actor.meet.remote(peer.name, peer.actor))
+
+    async def _first(self, peer: RayWorkerPeer | RayOraclePeer) -> None:
+        """See a peer started that the run cannot do without."""
+        try:
+            await self._ready(peer)
+        except PeerLost as error:
+            raise RunIncomplete(f"{peer.name} could not start: {error.why}") from error
+
+    async def _ready(self, peer: RayWorkerPeer | RayOraclePeer) -> None:
         try:
             with anyio.fail_after(START_S):
                 await peer.ping()
         except TimeoutError as error:
-            raise RunIncomplete(f"Ray gave no process for {peer.name} within {START_S:g} s") from error
-        except PeerLost as error:
-            raise RunIncomplete(f"{peer.name} could not start: {error.why}") from error
+            raise PeerLost(peer.name, f"Ray gave no process for it within {START_S:g} s") from error
 
     async def watch(self) -> None:
-        """Watch Ray's own processes on this machine, which nothing else would miss for a long time."""
+        """Watch what nothing else would miss for long: Ray's own processes here, or the cluster that was joined."""
         while True:
             await anyio.sleep(WATCH_S)
             _check_cluster()
+            if self._joins:
+                await anyio.sleep(LOOK_S)
+                await living_nodes()
 
     async def _check(self) -> None:
         """See that there is a cluster to start anything on: Ray ends the whole process that asks a dead one.
@@ -178,8 +288,10 @@ def _check_cluster() -> None:
         raise RunIncomplete(f"the Ray cluster was lost: {name} has ended. `resume` goes on with what is owed")
 
 
-def _actor(kind: type, groups: dict[str, int], *arguments: object) -> Any:  # noqa: ANN401 - Ray's handles have no type
+def _actor(kind: type, node_id: str, groups: dict[str, int], *arguments: object) -> Any:  # noqa: ANN401 - Ray's handles have no type
+    """An actor on a node, or elsewhere if that has gone down meanwhile."""
     import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     remote: Any = ray.remote
     options: dict[str, object] = {
@@ -188,18 +300,19 @@ def _actor(kind: type, groups: dict[str, int], *arguments: object) -> Any:  # no
         "max_task_retries": 0,
         "max_concurrency": CALLS_AT_ONCE,
         "concurrency_groups": groups,
-        "scheduling_strategy": "SPREAD",
+        "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=True),
     }
     return remote(**options)(kind).remote(*arguments)
 
 
-async def _serve(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
+async def _serve(peer: RayWorkerPeer | RayOraclePeer) -> None:
     """Stand by while a peer serves. Its loss shows where the driver talks to it, so it is not told from here."""
     try:
-        await actor.serve.remote()
+        await peer.actor.serve.remote()
     except Exception as error:
         if place_of(error) is None:
             raise
+    peer.left = True
 
 
 async def _stop(actors: Sequence[Any]) -> None:
@@ -225,80 +338,13 @@ async def _stop_one(actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no
             raise
 
 
-class RayWorkerPeer:
-    """A worker behind Ray."""
-
-    def __init__(self, name: str, actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
-        self.name = name
-        self._actor = actor
-
-    async def post(self, orders: WorkerOrders) -> None:
-        """Hand orders over."""
-        await _call(self.name, self._actor.post.remote(encode_worker_orders(orders)))
-
-    async def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
-        """Its events in batches."""
-        async for data in _stream(self.name, self._actor):
-            yield decode_events(data)
-
-    async def ping(self) -> None:
-        """Return when it has given a sign of life."""
-        await _call(self.name, self._actor.ping.remote())
-
-
-class RayOraclePeer:
-    """An oracle behind Ray."""
-
-    def __init__(self, name: str, actor: Any) -> None:  # noqa: ANN401 - Ray's handles have no type
-        self.name = name
-        self._actor = actor
-
-    async def post(self, orders: OracleOrders) -> None:
-        """Hand orders over."""
-        await _call(self.name, self._actor.post.remote(encode_oracle_orders(orders)))
-
-    async def events(self) -> AsyncIterator[Sequence[OracleEvent]]:
-        """Its events in batches."""
-        async for data in _stream(self.name, self._actor):
-            yield decode_oracle_events(data)
-
-    async def ping(self) -> None:
-        """Return when it has given a sign of life."""
-        await _call(self.name, self._actor.ping.remote())
-
-
-async def _call(name: str, reference: Awaitable[object]) -> None:
-    try:
-        await reference
-    except Exception as error:
-        raise _lost(name, error) from error
-
-
-async def _stream(name: str, actor: Any) -> AsyncIterator[Any]:  # noqa: ANN401 - Ray's handles have no type
-    try:
-        async for reference in actor.events.options(num_returns="streaming").remote():
-            yield await reference
-    except Exception as error:
-        raise _lost(name, error) from error
-    raise PeerLost(name, "its stream of events ended")
-
-
-def _lost(name: str, error: Exception) -> Exception:
-    place = place_of(error)
-    if place is None:
-        return error
-    if place is Place.PEER_LOST:
-        return PeerLost(name, first_line(error))
-    return _error_of(place, first_line(error))
-
-
 def _placed(group: BaseExceptionGroup[Exception]) -> Exception:
     """The error that says what became of the run, for errors that Ray itself raised."""
     leaves = list(_leaves(group))
     for error in leaves:
         place = place_of(error)
         if place is not None:
-            return _error_of(place, first_line(error))
+            return error_of(place, first_line(error))
     return leaves[0]
 
 
@@ -308,11 +354,3 @@ def _leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:
             yield from _leaves(error)
         else:
             yield error
-
-
-def _error_of(place: Place, text: str) -> Exception:
-    if place is Place.SET_UP:
-        return InputError(f"Ray could not set the run up: {text}")
-    if place is Place.OUR_FAULT:
-        return OrchestratorError(f"an internal error at the Ray border: {text}")
-    return RunIncomplete(f"the Ray cluster was lost ({place.value}): {text}. `resume` goes on with what is owed")

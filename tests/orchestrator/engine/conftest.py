@@ -320,10 +320,9 @@ class Stage:
         self._rules = replace(RULES, isolation=dict.fromkeys(arms, "in-process"), **rules)
         self.workers = [ScriptedWorker(f"worker-{place}", self) for place in range(workers)]
         self.oracles = [ScriptedOracle("oracle-0", self)]
-        self.broken = False
-        self.ledger = Ledger(self.plan)
-        self.leases = 0
-        self.draining = False
+        self.broken = self.draining = False
+        self.ledger, self.leases = Ledger(self.plan), 0
+        self.joined: Any = anyio.sleep_forever
         self.ready: set[tuple[int, int]] = set()
         self.finished: set[tuple[int, int]] = set()
 
@@ -369,6 +368,9 @@ class Stage:
         await self.clock.sleep(1.0)
         self.oracles.append(ScriptedOracle(f"oracle-{len(self.oracles)}", self))
         return self.oracles[-1]
+
+    async def lost_with(self, name: str) -> str:
+        return ""
 
     async def watch(self) -> None:
         while not self.broken:
