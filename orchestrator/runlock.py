@@ -88,6 +88,21 @@ class RunLock:
         self.release()
 
 
+def is_locked(run_dir: Path) -> bool:
+    """Whether a live process works on a run; takes a shared lock for a moment and changes nothing."""
+    try:
+        descriptor = os.open(run_dir / LOCK_NAME, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _lock(path: Path) -> int | None:
     """A locked descriptor, or None where the file was removed between its opening and its locking."""
     descriptor = open_own(path, os.O_RDWR | os.O_CREAT)

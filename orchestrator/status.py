@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -15,6 +12,7 @@ from typing import Any, NamedTuple, cast
 import orjson
 
 from orchestrator.config import LoadedConfig
+from orchestrator.control.flight import Flight, read_flight
 from orchestrator.engine.processes import Processes, processes_of
 from orchestrator.history import JOURNAL_NAME, History, read_history
 from orchestrator.journal import Line, LineReader, LineType, recover
@@ -23,7 +21,7 @@ from orchestrator.manifest import read_manifest
 from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared
 from orchestrator.results import read_summary
-from orchestrator.runlock import LOCK_NAME
+from orchestrator.runlock import LOCK_NAME, is_locked
 from orchestrator.stored import find_trial, load_run_config, prepare_again, read_head
 from spec.clock import Clock, SystemClock
 from spec.errors import InputError
@@ -37,22 +35,6 @@ class RunPhase(StrEnum):
     FINISHED = "finished"
 
 
-class InFlight(NamedTuple):
-    """A trial on its way.
-
-    Attributes:
-        key: the trial.
-        attempt: which execution of it this is, from 1.
-        worker: who has it.
-        age_s: seconds since it was handed out, by the wall clock.
-    """
-
-    key: str
-    attempt: int
-    worker: str
-    age_s: float
-
-
 @dataclass(frozen=True, slots=True)
 class Status:
     """How a run stands.
@@ -63,7 +45,7 @@ class Status:
         arms: arm -> n_planned, n_scored and the kind's headline figures; only the counts where its kind cannot be
             prepared in this process.
         processes: who works on it, or None where nobody does or its driver's id cannot be read.
-        in_flight: the trials that this process has handed out and that have no end yet; empty where nobody does.
+        flight: what is on its way, or was when the run died.
         note: why figures are missing, or what a resume would cut; "" where there is nothing to say.
     """
 
@@ -72,24 +54,9 @@ class Status:
     sessions: int
     conservation: Mapping[str, int]
     arms: Mapping[str, Mapping[str, float | None]]
-    processes: Processes | None = None
-    in_flight: tuple[InFlight, ...] = ()
-    note: str = ""
-
-
-def is_locked(run_dir: Path) -> bool:
-    """Whether a live process works on a run; takes a shared lock for a moment and changes nothing."""
-    try:
-        descriptor = os.open(run_dir / LOCK_NAME, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    processes: Processes | None
+    flight: Flight
+    note: str
 
 
 def read_status(run_dir: Path, environ: Mapping[str, str], clock: Clock | None = None) -> Status:
@@ -121,7 +88,7 @@ def read_status(run_dir: Path, environ: Mapping[str, str], clock: Clock | None =
         conservation=history.ledger.conservation(),
         arms=_arms(run_dir, history.ledger, prepared),
         processes=_processes(run_dir) if locked else None,
-        in_flight=_in_flight(run_dir, (clock or SystemClock()).utc_now()) if locked else (),
+        flight=read_flight(run_dir, clock or SystemClock()),
         note=note,
     )
 
@@ -145,30 +112,6 @@ def _processes(run_dir: Path) -> Processes | None:
         return processes_of(int((run_dir / LOCK_NAME).read_text()))
     except (OSError, ValueError):
         return None
-
-
-def _in_flight(run_dir: Path, now: str) -> tuple[InFlight, ...]:
-    """The trials that were handed out in the last session and have no end yet, the oldest first."""
-    handed_out: dict[str, dict[str, Any]] = {}
-
-    def take(line: Line) -> None:
-        if line.type is LineType.RESUME:
-            handed_out.clear()
-        elif line.type is LineType.LEASE:
-            fields: dict[str, Any] = line.fields()
-            handed_out.update(dict.fromkeys(fields["keys"], fields))
-        elif line.key is not None:
-            handed_out.pop(line.key, None)
-
-    recover(run_dir / JOURNAL_NAME, take)
-    return tuple(
-        InFlight(key, fields["attempt"], fields["worker"], _seconds_between(fields["at"], now))
-        for key, fields in handed_out.items()
-    )
-
-
-def _seconds_between(earlier: str, later: str) -> float:
-    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
 def _arms(run_dir: Path, ledger: Ledger, prepared: Prepared | None) -> dict[str, dict[str, float | None]]:

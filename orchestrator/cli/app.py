@@ -16,14 +16,19 @@ from orchestrator.cli.interrupts import signals_caught
 from orchestrator.cli.list import list_command
 from orchestrator.cli.options import SETTINGS, VERBOSE_FLAGS, verbose
 from orchestrator.cli.output import answer, failure_answer
+from orchestrator.cli.pause import pause_command
 from orchestrator.cli.plan import plan_command
 from orchestrator.cli.replay import replay_command
 from orchestrator.cli.report import report_command
 from orchestrator.cli.resume import resume_command
 from orchestrator.cli.run import run_command
+from orchestrator.cli.set import set_command
 from orchestrator.cli.status import status_command
+from orchestrator.cli.stop import stop_command
 from orchestrator.cli.trial import trial_command
+from orchestrator.cli.unpause import unpause_command
 from orchestrator.cli.verify import verify_command
+from orchestrator.cli.why import why_command
 from orchestrator.distribution import DISTRIBUTION, version_of
 from orchestrator.loopback import spare_loopback
 
@@ -90,6 +95,11 @@ for _command in (
     plan_command,
     resume_command,
     status_command,
+    why_command,
+    pause_command,
+    unpause_command,
+    stop_command,
+    set_command,
     report_command,
     verify_command,
     replay_command,

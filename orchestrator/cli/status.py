@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,8 +13,11 @@ from orchestrator.cli import options
 from orchestrator.cli.output import answer, answer_json, stdout_kept
 
 if TYPE_CHECKING:
+    from orchestrator.control.flight import Flight
     from orchestrator.engine.processes import Processes
     from orchestrator.status import Status
+
+TRIALS_SHOWN: Final = 20
 
 
 @click.command("status", context_settings=options.SETTINGS)
@@ -35,7 +38,13 @@ def status_command(run_dir: Path, as_json: bool) -> int:
             "conservation": status.conservation,
             "arms": status.arms,
             "pids": {} if status.processes is None else status.processes._asdict(),
-            "in_flight": [trial._asdict() for trial in status.in_flight],
+            "in_flight": [trial._asdict() for trial in status.flight.trials],
+            "left_off": status.flight.left_off,
+            "live": status.flight.live,
+            "seen_at": status.flight.seen_at,
+            "paused": status.flight.paused,
+            "draining": status.flight.draining,
+            "silent_s": status.flight.silent_s,
             "note": status.note or None,
         }
         answer_json(0, body)
@@ -54,10 +63,29 @@ def status_text(status: Status) -> str:
         f"{status.run_id}: {status.phase.value}, sessions so far: {status.sessions}",
         f"{planned} planned = " + " + ".join(f"{count} {name}" for name, count in parts.items()),
         *(f"{arm}: {_figures_text(figures)}" for arm, figures in status.arms.items()),
-        *([] if status.processes is None else [f"{len(status.in_flight)} in flight, {_who(status.processes)}"]),
+        *([] if status.processes is None else [_who(status.processes)]),
+        *_flight_lines(status.flight),
         *([status.note] if status.note else []),
     ]
     return "\n".join(map(visible, lines))
+
+
+def _flight_lines(flight: Flight) -> list[str]:
+    """What is on its way, the oldest trials one a line."""
+    from orchestrator.control.flight import trial_text
+
+    count = len(flight.trials) + flight.left_off
+    if not (count or flight.live):
+        return []
+    words = [
+        f"{count} in flight" if flight.live else f"{count} in flight when last seen, {flight.seen_at}",
+        *(["paused"] if flight.paused else []),
+        *(["ending"] if flight.draining else []),
+        *([] if flight.silent_s is None else [f"last news {flight.silent_s:.1f} s before"]),
+    ]
+    shown = flight.trials[:TRIALS_SHOWN]
+    rest = [f"and {count - len(shown)} more; --json has them"] if count > len(shown) else []
+    return [", ".join(words), *(trial_text(trial, live=flight.live) for trial in shown), *rest]
 
 
 def _who(processes: Processes) -> str:

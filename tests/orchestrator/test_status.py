@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import orchestrator
-from orchestrator.runlock import RunLock
-from orchestrator.status import RunPhase, is_locked, list_runs, read_status, read_trial
+from orchestrator.runlock import RunLock, is_locked
+from orchestrator.status import RunPhase, list_runs, read_status, read_trial
 from spec.clock import SystemClock
 from spec.errors import InputError
 
@@ -88,16 +88,27 @@ class LaterClock(SystemClock):
 
 
 def test_a_running_run_names_what_it_works_on(run_dir: Path) -> None:
-    """The process and each trial that was handed out and has no end; nothing of it where nobody works."""
+    """The process and each trial that was handed out and has no end, by the journal where the run does not answer."""
     cut_behind(run_dir, "scored", 3)
-    assert (read_status(run_dir, {}).processes, read_status(run_dir, {}).in_flight) == (None, ())
     with RunLock.acquire(run_dir):
         status = read_status(run_dir, {}, LaterClock())
     assert status.processes is not None
     assert status.processes.driver == os.getpid()
-    (trial,) = status.in_flight
+    (trial,) = status.flight.trials
     assert (trial.key, trial.attempt, trial.worker) == ("screen_only::mockmed::partial::t1", 1, "worker-0")
+    assert (trial.phase, status.flight.live) == ("leased", False)
     assert trial.age_s > 1e9
+
+
+def test_a_dead_run_names_what_it_worked_on(run_dir: Path) -> None:
+    """No process, and each trial that was on its way when it died, as old as the journal is; none at an orderly end."""
+    assert read_status(run_dir, {}).flight.trials == ()
+    cut_behind(run_dir, "scored", 3)
+    status = read_status(run_dir, {}, LaterClock())
+    assert status.processes is None
+    (trial,) = status.flight.trials
+    assert (trial.key, trial.attempt) == ("screen_only::mockmed::partial::t1", 1)
+    assert trial.age_s < 100
 
 
 def test_counts_need_no_code(run_dir: Path) -> None:
