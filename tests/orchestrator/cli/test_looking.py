@@ -72,7 +72,18 @@ def test_trial_shows_a_row_with_its_attempts(call: Call, run_dir: Path) -> None:
     assert f"{KEY}: scored" in call("trial", run_dir, KEY).out
 
 
-@pytest.mark.parametrize("command", ["replay", "trial"])
+def test_why_says_what_became_of_a_trial(call: Call, run_dir: Path) -> None:
+    """An ended trial with its attempt and outcome, for people and as JSON."""
+    found = call("why", run_dir, KEY, "--json").json
+    assert (found["exit"], found["state"], found["works"], found["flight"]) == (0, "ended", False, None)
+    assert [(attempt["number"], attempt["how"]) for attempt in found["attempts"]] == [(1, "scored")]
+    said = call("why", run_dir, KEY).out.splitlines()
+    assert said[0] == f"{KEY}: ended"
+    assert said[1].startswith("attempt 1 leased to worker-0 at ")
+    assert "scored at" in said[1]
+
+
+@pytest.mark.parametrize("command", ["replay", "trial", "why"])
 def test_an_unknown_key_is_answered_with_the_nearest(call: Call, run_dir: Path, command: str) -> None:
     """A mistyped trial is exit 2."""
     said = call(command, run_dir, "screen_only::mockmed::partail::t1")
