@@ -16,6 +16,10 @@ from oracle.channels.snapshot import Fetch, SnapshotChannel
 from oracle.retry import RetryPolicy, Timekeeper
 from oracle.service import OracleService
 from spec.reading import ChannelName
+from spec.sources import folder_here, module_digest, package_digest
+
+OUR_PACKAGES: Final = ("models", "oracle", "spec")
+"""What an oracle consists of; it knows no other package of ours."""
 
 CHANNELS_GROUP: Final = "orchestrator.channels"
 
@@ -47,8 +51,8 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
         fetch: reads the in-memory records of workers.
         time: where time comes from.
     """
-    module, _, attribute = setup.side.partition(":")
-    side: OracleSide = getattr(_import(module, setup.folder), attribute)(**setup.fields)
+    attribute = setup.side.partition(":")[2]
+    side: OracleSide = getattr(_module(setup), attribute)(**setup.fields)
 
     def open_channel(name: str) -> Channel | None:
         if name == ChannelName.SNAPSHOT:
@@ -64,9 +68,17 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
     return OracleService(side=side, channels=open_channel, policy=setup.policy, baseline_s=setup.baseline_s, time=time)
 
 
-def _import(module: str, folder: Path | None) -> ModuleType:
+def code_of(setup: OracleSetup) -> dict[str, str]:
+    """Package or module -> digest of what this process imports for an oracle."""
+    module = _module(setup).__name__
+    ours = {name: package_digest(name) for name in OUR_PACKAGES}
+    return ours if module.partition(".")[0] in ours else {**ours, module: module_digest(module)}
+
+
+def _module(setup: OracleSetup) -> ModuleType:
+    folder = None if setup.folder is None else folder_here(setup.folder)
     with _first_on_path(folder):
-        return importlib.import_module(module)
+        return importlib.import_module(setup.side.partition(":")[0])
 
 
 @contextmanager

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import anyio
+import ray
 
-from oracle.hosting import OracleSetup, build_oracle
+from oracle.hosting import OracleSetup, build_oracle, code_of
+from spec.canonical import canonical_json
 from spec.clock import SystemClock
 from spec.memory import rare_collection
 from spec.wire_orders import decode_oracle_orders, encode_oracle_events
@@ -26,6 +28,7 @@ class RayOracle:
     def __init__(self, setup: OracleSetup, workers: Mapping[str, Any], coalesce_s: float) -> None:
         self._workers = dict(workers)
         self._coalesce_s = coalesce_s
+        self._setup = setup
         self._service = build_oracle(setup, self._fetch, SystemClock())
         self._scope = anyio.CancelScope()
         self._ended = anyio.Event()
@@ -44,6 +47,12 @@ class RayOracle:
     async def pid(self) -> int:
         """The process that hosts the oracle."""
         return os.getpid()
+
+    async def about(self) -> bytes:
+        """Where this process is and what it imports, as JSON: node, host, code (package or module -> digest)."""
+        get_host: Any = ray.util.get_node_ip_address
+        node, host = ray.get_runtime_context().get_node_id(), get_host()
+        return canonical_json({"node": node, "host": host, "code": code_of(self._setup)})
 
     async def serve(self) -> None:
         """Work until ``stop``."""

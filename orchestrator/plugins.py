@@ -29,8 +29,8 @@ from orchestrator.distribution import DISTRIBUTION
 from orchestrator.kinds import KINDS
 from orchestrator.kinds.base import Kind
 from orchestrator.shadow import OUR_PACKAGES, shadows
-from spec.canonical import digest_bytes
 from spec.errors import ConfigError, ConfigErrors, let_interruptions_through
+from spec.sources import UNKNOWN, module_digest
 from spec.text import describe
 
 _REASON_CHARS_MAX: Final = 300
@@ -137,21 +137,20 @@ def resolve_all(loaded: LoadedConfig) -> Plugins:
     return Plugins(found_kind, found_provider, {name: arm for name, arm in arms.items() if arm is not None})
 
 
+def module_of(plugin: object) -> str:
+    """The name of the module that a plug-in comes from."""
+    while isinstance(plugin, functools.partial):
+        plugin = plugin.func
+    return getattr(plugin, "__module__", None) or type(plugin).__module__
+
+
 def code_digest(plugin: object) -> str | None:
     """``sha256:`` over the source file of a plug-in's module; None where there is no such file.
 
     Covers that one file, not what it imports.
     """
-    while isinstance(plugin, functools.partial):
-        plugin = plugin.func
-    name = getattr(plugin, "__module__", None) or type(plugin).__module__
-    path = getattr(sys.modules.get(name), "__file__", None)
-    if path is None:
-        return None
-    try:
-        return digest_bytes(Path(path).read_bytes())
-    except OSError:
-        return None
+    digest = module_digest(module_of(plugin))
+    return None if digest == UNKNOWN else digest
 
 
 def import_reference(reference: str, folder: Path | None) -> object:

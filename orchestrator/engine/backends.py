@@ -10,6 +10,7 @@ from oracle.retry import RetryPolicy
 from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
 from orchestrator.engine.inline import host_inline
 from orchestrator.engine.peers import Crew
+from orchestrator.engine.shipping import pieces
 from orchestrator.engine.worker import WorkerLimits
 from orchestrator.kinds import KINDS
 from orchestrator.preparation import Prepared
@@ -36,6 +37,7 @@ def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
             oracles=prepared.config.oracle.actors,
             oracle=oracle,
             body=body,
+            ship=partial(pieces, prepared.loaded.folder, _references(prepared)),
             notice=notice,
         )
 
@@ -58,6 +60,11 @@ def _worker_setup(prepared: Prepared, worker_id: str) -> WorkerSetup:
             threads_max=config.engine.in_flight,
         ),
     )
+
+
+def _references(prepared: Prepared) -> list[str]:
+    kind, config = prepared.kind, prepared.config
+    return [kind.worker, kind.oracle, kind.driver, config.provider.use, *(arm.use for arm in config.arms)]
 
 
 def _oracle_setup(prepared: Prepared) -> OracleSetup:

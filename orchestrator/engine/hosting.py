@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 from arms.loading import instantiate, is_blocking
 from orchestrator.engine.worker import HostedArm, Worker, WorkerLimits
 from orchestrator.kinds.base import WorkerSide
-from orchestrator.plugins import import_reference, resolve_arm, resolve_provider
+from orchestrator.plugins import import_reference, module_of, resolve_arm, resolve_provider
+from orchestrator.shadow import OUR_PACKAGES
 from providers.base import Provider
 from spec.clock import Clock
+from spec.sources import folder_here, module_digest, package_digest
 
 
 class ProviderSetup(NamedTuple):
     """Which provider, as configured.
 
     Attributes:
-        folder: where ``"module:attribute"`` is found.
+        folder: where ``"module:attribute"`` is found on the driver's machine.
     """
 
     use: str
@@ -57,7 +59,7 @@ def build_provider(setup: ProviderSetup) -> Provider:
     Raises:
         ConfigError: it cannot be found or made.
     """
-    factory = resolve_provider(setup.use, setup.folder)
+    factory = resolve_provider(setup.use, folder_here(setup.folder))
     provider: Provider = factory(pack=setup.pack, split=setup.split, options=dict(setup.options))
     return provider
 
@@ -69,17 +71,33 @@ def build_worker(setup: WorkerSetup, clock: Clock) -> Worker:
         ConfigError: its provider, its kind's side or one of its arms cannot be found or made.
     """
     provider = build_provider(setup.provider)
-    side_of: Any = import_reference(setup.side, setup.provider.folder)
+    folder = folder_here(setup.provider.folder)
+    side_of: Any = import_reference(setup.side, folder)
     side: WorkerSide = side_of()
     return Worker(
         worker_id=setup.worker_id,
         provider=provider,
         tasks={task.task_id: task for task in provider.tasks()},
-        arms={arm.name: _host(arm, setup.provider.folder) for arm in setup.arms},
+        arms={arm.name: _host(arm, folder) for arm in setup.arms},
         side=side,
         limits=setup.limits,
         clock=clock,
     )
+
+
+def code_of(setup: WorkerSetup) -> dict[str, str]:
+    """Package or module -> digest of what this process imports for a worker.
+
+    Raises:
+        ConfigError: something cannot be imported.
+    """
+    folder = folder_here(setup.provider.folder)
+    found: list[object] = [resolve_provider(setup.provider.use, folder), import_reference(setup.side, folder)]
+    found += [resolve_arm(arm.use, folder) for arm in setup.arms]
+    return {
+        **{name: package_digest(name) for name in OUR_PACKAGES},
+        **{name: module_digest(name) for name in map(module_of, found) if name.partition(".")[0] not in OUR_PACKAGES},
+    }
 
 
 def _host(setup: ArmSetup, folder: Path) -> HostedArm:

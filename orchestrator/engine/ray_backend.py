@@ -15,14 +15,17 @@ import anyio
 from anyio.abc import TaskGroup
 
 from oracle.hosting import OracleSetup
+from oracle.hosting import code_of as code_of_oracle
 from orchestrator.engine.hosting import WorkerSetup
+from orchestrator.engine.hosting import code_of as code_of_worker
+from orchestrator.engine.imports import check_imports
 from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
 from orchestrator.engine.placement import Node, place, uses_head, workers_wanted
-from orchestrator.engine.ray_cluster import cluster, ended_processes
-from orchestrator.engine.ray_errors import first_line, place_of
+from orchestrator.engine.ray_cluster import Ship, cluster, ended_processes
+from orchestrator.engine.ray_errors import creation_problem, first_line, place_of
 from orchestrator.engine.ray_nodes import living_nodes, own_node_id
 from orchestrator.engine.ray_peers import RayOraclePeer, RayWorkerPeer, call, error_of
-from spec.errors import OrchestratorError, PeerLost, RunIncomplete
+from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 
 COALESCE_S: Final = 0.002
 CALLS_AT_ONCE: Final = 16
@@ -48,6 +51,7 @@ async def host_on_ray(
     oracles: int,
     oracle: OracleSetup,
     body: Body,
+    ship: Ship,
     notice: Callable[[str], None],
 ) -> None:
     """Run ``body`` with workers and oracles on Ray.
@@ -59,13 +63,14 @@ async def host_on_ray(
         oracles: how many oracles.
         oracle: the setup of every oracle.
         body: called with the crew.
+        ship: how a cluster of others gets our code.
         notice: told in one line what a person should know.
 
     Raises:
         InputError: the cluster or an actor could not be set up.
         RunIncomplete: the cluster was lost.
     """
-    with cluster(address, notice):
+    with cluster(address, notice, ship):
         try:
             async with anyio.create_task_group() as tasks:
                 crew = RayCrew(worker, oracle, tasks, asked=workers, joins=bool(address), notice=notice)
@@ -166,16 +171,11 @@ class RayCrew:
         With one worker a core it waits until a core is free: the node that had the lost one may be gone.
         """
         await self._check()
-        why = ""
         for _ in range(STARTS_MAX):
             peer = self._new_worker(await self._free_node())
-            try:
-                await self._introduce(peer)
-            except PeerLost as error:
-                peer.left, why = True, str(error)
-                continue
-            return peer
-        raise RunIncomplete(f"no worker could be started in the place of a lost one: {why}")
+            if await self._is_introduced(peer):
+                return peer
+        raise RunIncomplete("no worker could be started in the place of a lost one")
 
     async def _free_node(self) -> Node:
         self._waiting += 1
@@ -186,16 +186,21 @@ class RayCrew:
                 node = self._place(nodes, full=self._joins and not self._asked and bool(self._staff))
                 if node is not None:
                     return node
+                if not self._staff:
+                    raise RunIncomplete("no worker is left, and no node on which one could be started")
                 await anyio.sleep(LOOK_S)
         finally:
             self._waiting -= 1
 
     def _dismiss_lost(self) -> None:
         """Let go of the workers that were given up; one that still lives must not take up a core."""
+        for peer in [peer for peer in self._staff.values() if peer.left]:
+            self._dismiss(peer)
+
+    def _dismiss(self, peer: RayWorkerPeer) -> None:
         import ray
 
-        for name in [name for name, peer in self._staff.items() if peer.left]:
-            ray.kill(self._staff.pop(name).actor)
+        ray.kill(self._staff.pop(peer.name).actor)
 
     async def joined(self) -> WorkerPeer:
         """One more worker, when a node has come that has room for it."""
@@ -208,15 +213,9 @@ class RayCrew:
                 await anyio.sleep(LOOK_S)
                 continue
             peer = self._new_worker(node)
-            try:
-                await self._introduce(peer)
-            except PeerLost as error:
-                self._barred.add(node.node_id)
-                self._staff.pop(peer.name)
-                self._notice(f"node {node.host} has come and is not used: {error}")
-                continue
-            self._notice(f"node {node.host} has come: {peer.name} works there")
-            return peer
+            if await self._is_introduced(peer):
+                self._notice(f"node {node.host} has room: {peer.name} works there")
+                return peer
 
     async def lost_with(self, name: str) -> str:
         """The node that went down with a lost peer, or "" where its node lives."""
@@ -233,15 +232,28 @@ class RayCrew:
         await self._first(peer)
         return peer
 
-    async def _introduce(self, peer: RayWorkerPeer) -> None:
-        """See a worker started, and every oracle told of it."""
-        await self._ready(peer)
+    async def _is_introduced(self, peer: RayWorkerPeer) -> bool:
+        """Whether a worker has started with the right code and every oracle knows it; if not, its node is not used."""
+        home = self._homes[peer.name]
+        try:
+            await self._ready(peer)
+        except (PeerLost, InputError) as error:
+            self._barred.add(home.node_id)
+            self._dismiss(peer)
+            self._notice(f"node {home.host} is not used any more: {error}")
+            return False
         for actor in self._oracle_actors.values():
             with suppress(PeerLost):  # a lost oracle is replaced by one that knows all workers
                 await call(peer.name, actor.meet.remote(peer.name, peer.actor))
+        return True
 
     async def _first(self, peer: RayWorkerPeer | RayOraclePeer) -> None:
-        """See a peer started that the run cannot do without."""
+        """See a peer started that the run cannot do without.
+
+        Raises:
+            InputError: its code cannot be imported, or is not that of this process.
+            RunIncomplete: there is no process for it.
+        """
         try:
             await self._ready(peer)
         except PeerLost as error:
@@ -250,9 +262,20 @@ class RayCrew:
     async def _ready(self, peer: RayWorkerPeer | RayOraclePeer) -> None:
         try:
             with anyio.fail_after(START_S):
-                await peer.ping()
+                about = await peer.about()
         except TimeoutError as error:
             raise PeerLost(peer.name, f"Ray gave no process for it within {START_S:g} s") from error
+        except PeerLost as error:
+            problem = None if error.__cause__ is None else creation_problem(error.__cause__)
+            if problem is None:
+                raise
+            host = self._homes[peer.name].host if peer.name in self._homes else "of the driver"
+            raise InputError(f"node {host}: {peer.name} cannot be made there: {problem}") from error
+        if peer.name in self._homes:  # Ray may have put it elsewhere, if its node went down meanwhile
+            self._homes[peer.name] = self._homes[peer.name]._replace(node_id=about["node"], host=about["host"])
+        setup = self._oracle_setup if isinstance(peer, RayOraclePeer) else self._worker_setup(peer.name)
+        here = code_of_oracle(setup) if isinstance(setup, OracleSetup) else code_of_worker(setup)
+        check_imports(peer.name, about["host"], here, about["code"])
 
     async def watch(self) -> None:
         """Watch what nothing else would miss for long: Ray's own processes here, or the cluster that was joined."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import secrets
@@ -24,16 +25,37 @@ DEATH_INFO_MS: Final = 20_000
 """How long Ray waits to learn why a call failed. It learns at once while its raylet lives; once that is dead, Ray ends
 the whole process at the end of this wait, since it cannot store the error. So the wait must outlast our own end."""
 
+JOB: Final = "job"
+JOB_CONFIG: Final = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+"""The variable (its name is Ray's) in which a submitted job finds what it was submitted with."""
+
 CONTROL_PROCESSES: Final = frozenset({"gcs_server", "raylet"})
 
 _token = ""
 
 
+Ship = Callable[[Path], list[Path]]
+"""Copies what a cluster of others needs of our code into a directory, and says what to send."""
+
+
+def _nothing(_: Path) -> list[Path]:
+    return []
+
+
 @contextmanager
-def cluster(address: str, notice: Callable[[str], None]) -> Iterator[None]:
-    """A Ray cluster for the time of a run."""
+def cluster(address: str, notice: Callable[[str], None], ship: Ship = _nothing) -> Iterator[None]:
+    """A Ray cluster for the time of a run.
+
+    Args:
+        address: as configured.
+        notice: told in one line what a person should know.
+        ship: copies what a cluster of others needs of our code into a directory, and says what to send.
+
+    Raises:
+        InputError: it can neither be started nor joined.
+    """
     if address:
-        with _joined(address, notice):
+        with _joined(address, notice, ship):
             yield
     else:
         if os.environ.get("RAY_ADDRESS"):
@@ -105,22 +127,38 @@ def short_temp_root(temp_dir: str) -> str:
 
 
 @contextmanager
-def _joined(address: str, notice: Callable[[str], None]) -> Iterator[None]:
-    """Join a cluster that somebody else runs."""
+def _joined(address: str, notice: Callable[[str], None], ship: Ship) -> Iterator[None]:
+    """Join a cluster that somebody else runs, and send it our code."""
+    if address == JOB and not os.environ.get("RAY_ADDRESS"):
+        raise InputError(
+            "engine.address is 'job', but this process is no Ray job: RAY_ADDRESS is not set. "
+            'Start it by `ray job submit`, or give the cluster\'s "host:port"'
+        )
     import ray
+    from ray.exceptions import RayError
 
     try:
-        with signals_returned():
+        with tempfile.TemporaryDirectory(prefix="ship-") as staging, signals_returned():
+            sent = [] if _brings_modules() else [str(piece) for piece in ship(Path(staging))]
             context: Any = ray.init(
-                address=None if address == "job" else address, log_to_driver=False, logging_level=logging.ERROR
+                address=None if address == JOB else address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                runtime_env={"py_modules": sent} if sent else None,
             )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (ConnectionError, ValueError, RuntimeError, RayError) as error:
         raise InputError(f"engine.address: cannot join {address!r}: {first_line(error)}") from error
     notice(f"joined the Ray cluster at {context.address_info.get('address', address)}")
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _brings_modules() -> bool:
+    """Whether this is a Ray job submitted with Python modules of its own; Ray takes them from one place only."""
+    job = json.loads(os.environ.get(JOB_CONFIG, "{}"))
+    return "py_modules" in (job.get("runtime_env") or {})
 
 
 @contextmanager

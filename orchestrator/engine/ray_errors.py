@@ -79,6 +79,12 @@ def place_of(error: BaseException) -> Place | None:
     return None
 
 
+def creation_problem(error: BaseException) -> str | None:
+    """Why an actor could not be made in its process, in one bounded line; None where its making did not fail."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:300] if lines and "creation task" in lines[0] else None
+
+
 def first_line(error: BaseException) -> str:
     """An error of Ray in one bounded line; the rest of its text is tracebacks of processes far away."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

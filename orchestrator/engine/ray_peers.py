@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any
 
+import orjson
+
 from orchestrator.engine.ray_errors import Place, first_line, place_of
 from spec.errors import InputError, OrchestratorError, PeerLost, RunIncomplete
 from spec.messages import OracleEvent, OracleOrders, WorkerEvent, WorkerOrders
@@ -36,6 +38,10 @@ class RayWorkerPeer:
         finally:
             self.left = True
 
+    async def about(self) -> dict[str, Any]:
+        """Where it is and what it imports: node, host, code."""
+        return await _about(self.name, self.actor)
+
     async def ping(self) -> None:
         """Return when it has given a sign of life."""
         await call(self.name, self.actor.ping.remote())
@@ -62,6 +68,10 @@ class RayOraclePeer:
         async for data in _stream(self.name, self.actor):
             yield decode_oracle_events(data)
 
+    async def about(self) -> dict[str, Any]:
+        """Where it is and what it imports: node, host, code."""
+        return await _about(self.name, self.actor)
+
     async def ping(self) -> None:
         """Return when it has given a sign of life."""
         await call(self.name, self.actor.ping.remote())
@@ -82,6 +92,11 @@ async def call(name: str, reference: Awaitable[object]) -> Any:  # noqa: ANN401 
         return await reference
     except Exception as error:
         raise _lost(name, error) from error
+
+
+async def _about(name: str, actor: Any) -> dict[str, Any]:  # noqa: ANN401 - Ray's handles have no type
+    told: dict[str, Any] = orjson.loads(await call(name, actor.about.remote()))
+    return told
 
 
 async def _stream(name: str, actor: Any) -> AsyncIterator[Any]:  # noqa: ANN401 - Ray's handles have no type

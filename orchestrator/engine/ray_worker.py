@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import anyio
 import ray
 
-from orchestrator.engine.hosting import WorkerSetup, build_worker
+from orchestrator.engine.hosting import WorkerSetup, build_worker, code_of
+from spec.canonical import canonical_json
 from spec.clock import SystemClock
 from spec.memory import rare_collection
 from spec.wire import encode_events
@@ -27,6 +29,7 @@ class RayWorker:
     """
 
     def __init__(self, setup: WorkerSetup, coalesce_s: float) -> None:
+        self._setup = setup
         self._worker = build_worker(setup, SystemClock())
         self._coalesce_s = coalesce_s
         self._scope = anyio.CancelScope()
@@ -35,6 +38,12 @@ class RayWorker:
     async def pid(self) -> int:
         """The process that hosts the worker."""
         return os.getpid()
+
+    async def about(self) -> bytes:
+        """Where this process is and what it imports, as JSON: node, host, code (package or module -> digest)."""
+        get_host: Any = ray.util.get_node_ip_address
+        node, host = ray.get_runtime_context().get_node_id(), get_host()
+        return canonical_json({"node": node, "host": host, "code": code_of(self._setup)})
 
     async def serve(self) -> None:
         """Work until ``stop``."""

@@ -14,13 +14,15 @@ import pytest
 
 from oracle import hosting
 from oracle.base import ReadFailed
-from oracle.hosting import OracleSetup, build_oracle
+from oracle.hosting import OracleSetup, build_oracle, code_of
 from oracle.retry import RetryPolicy
 from oracle.service import OracleService
 from providers.mockmed import MockMed
+from spec.canonical import digest_bytes
 from spec.clock import Clock
 from spec.messages import OracleOrders, ReadBefore, Ready, Unread
 from spec.reading import ReadPath, Tables
+from spec.sources import SHIPPED_FOLDER
 
 
 class Telegraph:
@@ -100,3 +102,15 @@ async def test_a_side_may_come_from_a_users_folder(clock: Clock, tmp_path: Path)
     assert service._side.gold == 7
     assert sys.path == before
     del sys.modules["gold_side_of_a_user"]
+
+
+def test_an_oracle_says_what_it_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our packages that it consists of, and the module of a kind that a user brings, from where it was shipped to."""
+    assert set(code_of(anchor_setup())) == {"models", "oracle", "spec"}
+    shipped = tmp_path / SHIPPED_FOLDER
+    shipped.mkdir()
+    (shipped / "kind_for_sources.py").write_text("A = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = OracleSetup("kind_for_sources:A", {}, RetryPolicy(1, 1.0), 1.0, Path("/not/there"))
+    assert code_of(made)["kind_for_sources"] == digest_bytes(b"A = 1\n")
+    del sys.modules["kind_for_sources"]

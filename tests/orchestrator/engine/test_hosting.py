@@ -10,11 +10,14 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup, build_provider, build_worker
+from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup, build_provider, build_worker, code_of
 from orchestrator.engine.worker import WorkerLimits
+from orchestrator.shadow import OUR_PACKAGES
+from spec.canonical import digest_bytes
 from spec.clock import Clock
 from spec.errors import ConfigError
 from spec.messages import Finished, WorkerOrders
+from spec.sources import SHIPPED_FOLDER, package_digest
 from spec.trial import Trial
 
 AGENT = '''
@@ -112,3 +115,28 @@ def test_a_provider_is_made_anew_each_time(folder: Path) -> None:
     first, second = build_provider(made), build_provider(made)
     assert first is not second
     assert [task.task_id for task in first.tasks()] == [task.task_id for task in second.tasks()]
+
+
+def test_a_worker_says_what_it_imports(folder: Path) -> None:
+    """Our packages by their digests, a user's module by that of its file, and the file that was shipped counts."""
+    made = made_of(
+        folder, ArmSetup("mine", "agent_for_hosting:Repeats", {}, 60.0), ArmSetup("s", "screen_only", {}, 60.0)
+    )
+    code = code_of(made)
+    assert set(code) == {"agent_for_hosting", *OUR_PACKAGES}
+    assert code["agent_for_hosting"] == digest_bytes(AGENT.encode())
+    assert code["spec"] == package_digest("spec")
+
+
+@pytest.mark.anyio
+async def test_a_shipped_folder_stands_in_for_the_drivers(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    """On another machine the user's module is found in the copy, though the driver's path is not there."""
+    elsewhere = tmp_path_factory.mktemp("node")
+    (folder / "agent_for_hosting.py").rename(elsewhere / "agent_for_hosting.py")
+    elsewhere.rename(elsewhere.with_name(SHIPPED_FOLDER))
+    monkeypatch.syspath_prepend(str(elsewhere.parent))
+    made = made_of(Path("/not/there"), ArmSetup("mine", "agent_for_hosting:Repeats", {}, 60.0))
+    assert code_of(made)["agent_for_hosting"] == digest_bytes(AGENT.encode())
+    assert build_worker(made, clock) is not None

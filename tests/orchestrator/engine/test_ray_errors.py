@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from orchestrator.engine.ray_errors import PLACES, Place, place_of
+from orchestrator.engine.ray_errors import PLACES, Place, creation_problem, place_of
 
 
 def ray_errors() -> dict[str, type[BaseException]]:
@@ -50,3 +50,14 @@ def test_a_class_that_ray_makes_on_the_way_is_placed_by_the_nearest_above_it() -
 def test_an_error_of_others_has_none(error: Exception) -> None:
     """What is not of Ray is not placed, whatever its name is."""
     assert place_of(error) is None
+
+
+def test_what_failed_in_the_making_is_told_in_one_line() -> None:
+    """An actor's constructor that failed gives its own last line; any other death is none of its making."""
+    made = RuntimeError(
+        "The actor died because of an error raised in its creation task, ray::RayWorker.__init__() (pid=1)\n"
+        "  File ...\nspec.errors.ConfigError: there is no module 'own_agent'\n"
+    )
+    assert creation_problem(made) == "spec.errors.ConfigError: there is no module 'own_agent'"
+    assert creation_problem(RuntimeError("The actor died unexpectedly before finishing this task.")) is None
+    assert creation_problem(RuntimeError("")) is None
