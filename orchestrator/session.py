@@ -19,6 +19,7 @@ from orchestrator.config import Change, LoadedConfig
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver, Rules
 from orchestrator.engine.leasing import Leasing
+from orchestrator.engine.leftovers import Run
 from orchestrator.engine.peers import Crew
 from orchestrator.engine.progress import report_progress
 from orchestrator.engine.signals import Signals
@@ -194,7 +195,7 @@ async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:
     lost = ""
     async with anyio.create_task_group() as listening:
         if session.ledger.owed():
-            host = backend_of(session.prepared, watcher.notice)
+            host = backend_of(session.prepared, Run(session.run_id, session.run_dir), watcher.notice)
             lost = await _host(host, session, signals, watcher, listening)
         session.ledger.check()
         exit_code = signals.exit_code or (INCOMPLETE if session.ledger.owed() else COMPLETE)

@@ -9,6 +9,7 @@ from oracle.hosting import OracleSetup
 from oracle.retry import RetryPolicy
 from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
 from orchestrator.engine.inline import host_inline
+from orchestrator.engine.leftovers import Run
 from orchestrator.engine.peers import Crew
 from orchestrator.engine.shipping import pieces
 from orchestrator.engine.worker import WorkerLimits
@@ -21,8 +22,14 @@ Backend = Callable[[Body], Awaitable[None]]
 """Runs a body with workers and oracles that answer, and tidies them away afterwards."""
 
 
-def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
-    """The configured backend, not started."""
+def backend_of(prepared: Prepared, run: Run, notice: Callable[[str], None]) -> Backend:
+    """The configured backend, not started.
+
+    Args:
+        prepared: what is to be run.
+        run: as which run, where.
+        notice: told in one line what a person should know.
+    """
     engine = prepared.config.engine
     oracle = _oracle_setup(prepared)
     if engine.kind == "inline":
@@ -38,6 +45,7 @@ def backend_of(prepared: Prepared, notice: Callable[[str], None]) -> Backend:
             oracle=oracle,
             body=body,
             ship=partial(pieces, prepared.loaded.folder, _references(prepared)),
+            run=run,
             notice=notice,
         )
 

@@ -19,6 +19,7 @@ from oracle.hosting import code_of as code_of_oracle
 from orchestrator.engine.hosting import WorkerSetup
 from orchestrator.engine.hosting import code_of as code_of_worker
 from orchestrator.engine.imports import check_imports
+from orchestrator.engine.leftovers import Run
 from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
 from orchestrator.engine.placement import Node, place, uses_head, workers_wanted
 from orchestrator.engine.ray_cluster import Ship, cluster, ended_processes
@@ -52,6 +53,7 @@ async def host_on_ray(
     oracle: OracleSetup,
     body: Body,
     ship: Ship,
+    run: Run,
     notice: Callable[[str], None],
 ) -> None:
     """Run ``body`` with workers and oracles on Ray.
@@ -64,13 +66,14 @@ async def host_on_ray(
         oracle: the setup of every oracle.
         body: called with the crew.
         ship: how a cluster of others gets our code.
+        run: what the cluster is for.
         notice: told in one line what a person should know.
 
     Raises:
         InputError: the cluster or an actor could not be set up.
         RunIncomplete: the cluster was lost.
     """
-    with cluster(address, notice, ship):
+    with cluster(address, notice, ship, run):
         try:
             async with anyio.create_task_group() as tasks:
                 crew = RayCrew(worker, oracle, tasks, asked=workers, joins=bool(address), notice=notice)

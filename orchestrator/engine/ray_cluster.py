@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.engine.leftovers import PREFIX, Run, claim, sweep
 from orchestrator.engine.ray_errors import first_line
 from orchestrator.engine.reaper import reaping
 from orchestrator.engine.signals import signals_returned
@@ -43,31 +44,37 @@ def _nothing(_: Path) -> list[Path]:
 
 
 @contextmanager
-def cluster(address: str, notice: Callable[[str], None], ship: Ship = _nothing) -> Iterator[None]:
+def cluster(
+    address: str, notice: Callable[[str], None], ship: Ship = _nothing, run: Run | None = None
+) -> Iterator[None]:
     """A Ray cluster for the time of a run.
 
     Args:
         address: as configured.
         notice: told in one line what a person should know.
         ship: copies what a cluster of others needs of our code into a directory, and says what to send.
+        run: what the cluster is for; None where it is no run.
 
     Raises:
         InputError: it can neither be started nor joined.
     """
+    root = Path(short_temp_root(tempfile.gettempdir()))
+    sweep(root, notice)
     if address:
         with _joined(address, notice, ship):
             yield
     else:
         if os.environ.get("RAY_ADDRESS"):
             notice("RAY_ADDRESS is set and ignored: engine.address is empty, so Ray starts here")
-        with _own_cluster():
+        with _own_cluster(root, run or Run("", Path())):
             yield
 
 
 @contextmanager
-def _own_cluster() -> Iterator[None]:
+def _own_cluster(root: Path, run: Run) -> Iterator[None]:
     """Start Ray on this machine, private to this run, and leave nothing of it."""
-    temp_dir = Path(tempfile.mkdtemp(prefix="to-", dir=short_temp_root(tempfile.gettempdir())))
+    temp_dir = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+    claim(temp_dir, run)
     environment = {
         **_token_environment(temp_dir),
         "RAY_USAGE_STATS_ENABLED": "0",
