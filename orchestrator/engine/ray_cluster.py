@@ -22,6 +22,9 @@ from spec.errors import InputError
 
 OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
 TEMP_DIR_CHARS_MAX: Final = 45
+RAYS_PART: Final = "r"
+"""What Ray gets of the private directory: it opens its own directory to every user, but not the one above."""
+
 DEATH_INFO_MS: Final = 20_000
 """How long Ray waits to learn why a call failed. It learns at once while its raylet lives; once that is dead, Ray ends
 the whole process at the end of this wait, since it cannot store the error. So the wait must outlast our own end."""
@@ -93,7 +96,7 @@ def _own_cluster(root: Path, run: Run) -> Iterator[None]:
                         log_to_driver=False,
                         logging_level=logging.ERROR,
                         object_store_memory=OBJECT_STORE_BYTES,
-                        _temp_dir=str(temp_dir),
+                        _temp_dir=str(temp_dir / RAYS_PART),
                         _node_ip_address="127.0.0.1",
                         _system_config={"timeout_ms_task_wait_for_death_info": DEATH_INFO_MS},
                     )
@@ -130,7 +133,7 @@ def short_temp_root(temp_dir: str) -> str:
     Args:
         temp_dir: the system's directory for temporary files.
     """
-    return temp_dir if len(temp_dir) + len("/to-12345678") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
+    return temp_dir if len(temp_dir) + len(f"/{PREFIX}12345678/{RAYS_PART}") <= TEMP_DIR_CHARS_MAX else "/tmp"  # noqa: S108 - mkdtemp makes it private
 
 
 @contextmanager

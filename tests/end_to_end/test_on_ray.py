@@ -138,6 +138,7 @@ def test_a_killed_driver_leaves_a_run_that_can_be_resumed(program: Program, tmp_
     assert wait_until(journal_has(run_dir, b"scored", 3), START_S)
     directory = private_directory(driver)
     assert len(reaper.users_of(directory, began=0)) > 3
+    assert directory.stat().st_mode & 0o077 == 0
     driver.kill()
     assert driver.communicate()[0] == ""
     assert wait_until(lambda: is_clear(directory), GONE_S)
