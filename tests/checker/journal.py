@@ -142,8 +142,8 @@ def _judge_order(journal: Journal, *, closed: bool) -> None:
     if closed and types[-2:] != CLOSING:
         journal.fault(f"a finished journal ends in end and commit, not in {', '.join(types[-2:]) or 'nothing'}")
     for before, line in zip(types, journal.lines[1:], strict=False):
-        if before == "end" and line.type != "commit":
-            journal.fault(f"{line.where} stands behind an end, where only a commit may")
+        if before == "end" and line.type not in ("commit", "resume"):  # a crash may have taken the end's commit
+            journal.fault(f"{line.where} stands behind an end, where only a commit or a resume may")
 
 
 def _judge_commits(journal: Journal) -> None:

@@ -38,6 +38,7 @@ class Recorder:
         injected: how many faults were injected.
         found: violated invariants, as texts.
         seconds: how long the row's tests took.
+        notes: what is said beside the figures.
     """
 
     number: int
@@ -46,6 +47,11 @@ class Recorder:
     injected: int = 0
     found: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        """Say something beside the figures, such as a measurement."""
+        self.notes.append(text)
 
     def trial(self, n: int = 1) -> None:
         """Count trials."""
@@ -85,7 +91,7 @@ class Card:
                 "injected": row.injected,
                 "violations": row.found,
                 "seconds": round(row.seconds, 1),
-                "note": NOTES.get(number, ""),
+                "note": "; ".join(filter(None, [*row.notes, NOTES.get(number, "")])),
                 **facts,
             }
         return {"format": FORMAT, "rows": dict(sorted(rows.items(), key=lambda item: int(item[0])))}
