@@ -162,7 +162,7 @@ def markdown(data: Mapping[str, Any]) -> str:
         "violated nothing, at most 3/N of such faults do, at 95 % (the rule of three).",
         "",
         f"Made by `make faults` ({_total(rows)}). Parts of it: `make faults-quick`, or",
-        "`pytest tests/faults/test_driver_killed.py --faults=full --fault-seed=N`.",
+        "`pytest tests/faults/test_01_driver_killed.py --faults=full --fault-seed=N`.",
         "",
         "| # | fault | trials | faults injected | violations | bound | seconds | mode | note |",
         "| ---: | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |",

@@ -18,6 +18,7 @@ import pytest
 
 from tests.faults.card import Card, CardOfTest, Scale, machine, read_card, write_card
 from tests.faults.harness import Runs
+from tests.faults.nursery import Nursery
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 SEED: Final = 20260131
@@ -116,6 +117,14 @@ def scale(request: pytest.FixtureRequest) -> Scale:
 def rng(request: pytest.FixtureRequest) -> random.Random:
     """Randomness of this test alone: from the session's seed and the test's name, whatever else runs."""
     return random.Random(f"{seed_of(request.config)}:{request.node.nodeid.rpartition('::')[2]}")
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """A warm process to fork whole programs from; it has made one undisturbed run of the reference."""
+    with Nursery(tmp_path_factory.mktemp("nursery")) as warm:
+        warm.warm_up()
+        yield warm
 
 
 @pytest.fixture

@@ -27,7 +27,9 @@ from tests.checker.traces import GONE_S, alive
 
 ROOT: Final = Path(__file__).parents[2]
 REFERENCE: Final = ROOT / "configs" / "reference.toml"
-SLOW: Final = Path(__file__).parent / "thirdparty" / "slow.toml"
+THIRDPARTY: Final = Path(__file__).parent / "thirdparty"
+SLOW: Final = THIRDPARTY / "slow.toml"
+WAITING: Final = THIRDPARTY / "waiting.toml"
 LOOK_S: Final = 0.02
 START_S: Final = 90.0
 END_S: Final = 120.0
@@ -51,6 +53,7 @@ class Run:
         run_dir: the run directory.
         marker: known to all of its processes and to no other.
         process: the last one that was started.
+        name: of its outputs' files; "": the directory's.
     """
 
     run_dir: Path
@@ -58,6 +61,7 @@ class Run:
     environment: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     sessions: int = 0
+    name: str = ""
 
     @property
     def journal(self) -> Path:
@@ -96,7 +100,8 @@ class Run:
 
     def output(self, stream: str, session: int | None = None) -> Path:
         """Where a session's standard output (``out``) or error (``err``) goes; None: the last session's."""
-        return self.run_dir.with_name(f"{self.run_dir.name}.{session or self.sessions}.{stream}")
+        name = self.name or self.run_dir.name
+        return self.run_dir.with_name(f"{name}.{session or self.sessions}.{stream}")
 
     def answer(self) -> dict[str, Any]:
         """The one line of the last session's answer."""
@@ -105,6 +110,10 @@ class Run:
     def end(self, limit_s: float = END_S) -> int:
         """Wait for the end of the last process; its exit code, negative for a signal that killed it."""
         return self.driver.wait(limit_s)
+
+    def ended(self) -> bool:
+        """Whether the last process has ended."""
+        return self.driver.poll() is not None
 
     def kill(self) -> bytes:
         """``kill -9`` the driver.
@@ -128,12 +137,6 @@ class Run:
         """Whether so many lines of a type come before the time is up and before the process ends."""
         wait_until(lambda: self.count(line_type) >= times or self.driver.poll() is not None, limit_s)
         return self.count(line_type) >= times
-
-    def status(self) -> dict[str, Any]:
-        """What ``status --json`` says."""
-        words = [sys.executable, "-m", "orchestrator", "status", str(self.run_dir), "--json"]
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=START_S, check=False)
-        return dict(orjson.loads(done.stdout))
 
 
 def _sets(sets: Sequence[str]) -> list[str]:
