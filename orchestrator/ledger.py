@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -46,6 +46,7 @@ class Ledger:
         self._by_arm = [Counter({Standing.OWED: len(plan.task_ids) * plan.trials}) for _ in plan.arms]
         self.failures: dict[int, int] = {}
         self.unreadable_attempts: Counter[str] = Counter()
+        self._unread: Counter[int] = Counter()
 
     def standing(self, ordinal: int) -> Standing:
         """How a trial stands."""
@@ -73,6 +74,24 @@ class Ledger:
         self.failures[ordinal] = self.failures.get(ordinal, 0) + 1
         return self.failures[ordinal]
 
+    def unread(self, ordinal: int) -> None:
+        """An attempt of an earlier session ended unreadable."""
+        self.unreadable_attempts[self.plan.arms[self.plan.arm_of(ordinal)]] += 1
+        self._unread[ordinal] += 1
+
+    def changed(self, is_other: Callable[[int], bool]) -> None:
+        """The plan has changed: of trials that are other ones now, what failed before says nothing any more.
+
+        Attempts go on being counted, and a terminal line counts until its trial is reopened.
+
+        Args:
+            is_other: ordinal -> whether the trial's content has changed.
+        """
+        for ordinal in [ordinal for ordinal in self.failures if is_other(ordinal)]:
+            del self.failures[ordinal]
+        for ordinal in [ordinal for ordinal in self._unread if is_other(ordinal)]:
+            self.unreadable_attempts[self.plan.arms[self.plan.arm_of(ordinal)]] -= self._unread.pop(ordinal)
+
     def ended(self, ordinal: int, standing: Standing, offset_bytes: int) -> None:
         """A trial has its terminal line.
 
@@ -96,6 +115,10 @@ class Ledger:
         counter[Standing(self._standings[ordinal])] -= 1
         counter[standing] += 1
         self._standings[ordinal] = standing
+
+    def ended_before(self, offset_bytes: int) -> int:
+        """How many trials have their terminal line before a place in the journal."""
+        return sum(NO_OFFSET < offset < offset_bytes for offset in self._offsets)
 
     def owed(self) -> int:
         """How many trials are owed."""

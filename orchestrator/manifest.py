@@ -51,14 +51,8 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
     return {
         "format": FORMAT,
         "run_id": run_id,
-        "kind": prepared.kind.name,
-        "versions": versions(),
-        "plan_digest": prepared.plan_digest,
-        **prepared.info(),
-        "parts": prepared.parts,
-        "pack_manifest": prepared.pack_manifest,
-        "run_seed": prepared.config.run.seed,
-        "seeds": seeds_of(prepared),
+        **_plan(prepared),
+        "plans": [{"session": 1, "plan_digest": prepared.plan_digest}],
         "config_folder": str(prepared.loaded.folder),
         "git_commit": git_commit(prepared.loaded.folder),
         "platform": platform.platform(),
@@ -66,6 +60,36 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
         "started_at": started_at,
         "ended_at": None,
         "sessions": 1,
+    }
+
+
+def resumed_manifest(manifest: dict[str, Any], prepared: Prepared, session: int) -> dict[str, Any]:
+    """The manifest of a run that goes on: where it began stays, the rest is that of its latest plan.
+
+    Args:
+        manifest: as it was.
+        prepared: the run as it is now.
+        session: the number of the session that begins, from 1.
+    """
+    plans = list(manifest.get("plans") or [{"session": 1, "plan_digest": manifest.get("plan_digest")}])
+    if plans[-1]["plan_digest"] != prepared.plan_digest:
+        plans.append({"session": session, "plan_digest": prepared.plan_digest})
+    return {**manifest, **_plan(prepared), "plans": plans, "ended_at": None, "sessions": session}
+
+
+def _plan(prepared: Prepared) -> dict[str, Any]:
+    """What a session goes by. Configuration and code say, later on, what of it has changed."""
+    return {
+        "kind": prepared.kind.name,
+        "versions": versions(),
+        "plan_digest": prepared.plan_digest,
+        **prepared.info(),
+        "parts": prepared.parts,
+        "code": prepared.code,
+        "config": prepared.config.written(),
+        "pack_manifest": prepared.pack_manifest,
+        "run_seed": prepared.config.run.seed,
+        "seeds": seeds_of(prepared),
     }
 
 

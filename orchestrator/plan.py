@@ -46,6 +46,11 @@ class Plan:
         """How many trials are planned."""
         return len(self.task_ids) * len(self.arms) * self.trials
 
+    def is_same(self, other: Plan) -> bool:
+        """Whether another plan has the same trials in the same order."""
+        mine, others = (list(self.task_ids), list(self.arms)), (list(other.task_ids), list(other.arms))
+        return mine == others and self.trials == other.trials
+
     def cell(self, index: int) -> Cell:
         """Task, arm and trial at an index."""
         rest, trial = divmod(index, self.trials)

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from arms.loading import instantiate
 from orchestrator.config import ArmTable, LoadedConfig, RunConfig, choose_tasks, plan_config_part
+from orchestrator.content import Content
 from orchestrator.kinds.base import DriverSide, Kind
 from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
 from providers.base import Provider
-from spec.canonical import Json, JsonObject, canonical_json, content_digest, digest_bytes
+from spec.canonical import Json, JsonObject, canonical_json, content_digest
 from spec.errors import ConfigError, ConfigErrors, ProviderFault, let_interruptions_through
 from spec.text import describe
 from spec.trial import Payload
@@ -38,7 +39,9 @@ class Prepared:
         tasks: the chosen tasks, in the pack's order.
         side: the kind's driver side.
         plan: the trials.
-        parts: content digests: tasks, arms, provider.
+        parts: content digests: tasks, arms, provider (which stands for all that every trial shares: the kind, the
+            provider with its options, and the run's seed).
+        code: digests of the provider's and the arms' code, None where there is no file; they say why a part differs.
         pack_manifest: the provider's public manifest.
     """
 
@@ -49,6 +52,7 @@ class Prepared:
     side: DriverSide
     plan: Plan
     parts: Mapping[str, Any]
+    code: Mapping[str, Any]
     pack_manifest: JsonObject
 
     @property
@@ -90,18 +94,23 @@ class Prepared:
         """
         return _checked_payload(self.provider.payload(self.tasks[task], trial, self.config.run.seed))
 
+    def seed(self, ordinal: int) -> int:
+        """The seed of a trial; 0 where its payload cannot be had, as in the line that tells of that."""
+        cell = self.plan.cell(ordinal)
+        try:
+            return self.payload(cell.task, cell.trial).seed
+        except BaseException as error:  # noqa: BLE001 - a provider may raise anything; the trial's turn will tell
+            let_interruptions_through(error)
+            return 0
+
     def trial_digest(self, ordinal: int, seed: int) -> str:
         """The content of one trial; resume compares it."""
-        return digest_bytes(b"%b%d]" % (self._digest_starts[ordinal // self.plan.trials], seed))
+        return self.content.digest(ordinal, seed)
 
     @cached_property
-    def _digest_starts(self) -> list[bytes]:
-        """By task and arm, the canonical JSON ``[task digest, arm digest, provider digest, seed]`` up to the seed."""
-        return [
-            canonical_json([task, arm, self.parts["provider"]])[:-1] + b","
-            for task in self.parts["tasks"].values()
-            for arm in self.parts["arms"].values()
-        ]
+    def content(self) -> Content:
+        """What the trials are made of."""
+        return Content(self.parts, self.plan)
 
     def isolation(self) -> dict[str, str]:
         """Arm -> isolation level."""
@@ -160,8 +169,10 @@ def prepare(loaded: LoadedConfig) -> Prepared:
     _check_tasks(chosen.loaded, provider, tasks, side)
     _check_arms(chosen.loaded, plugins)
     plan = Plan(chosen.task_ids, [arm.name for arm in chosen.loaded.config.arms], chosen.loaded.config.run.trials)
-    parts = _digests(chosen.loaded.config, plugins, provider, side)
-    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts, _manifest(loaded, provider))
+    code = _code(plugins)
+    parts = _digests(chosen.loaded.config, plugins.kind, provider, side, code)
+    manifest = _manifest(loaded, provider)
+    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts, code, manifest)
 
 
 def make_provider(loaded: LoadedConfig, factory: Callable[..., Any]) -> Provider:
@@ -262,20 +273,35 @@ def _check_arms(loaded: LoadedConfig, plugins: Plugins) -> None:
         raise ConfigErrors(errors)
 
 
-def _digests(config: RunConfig, plugins: Plugins, provider: Provider, side: DriverSide) -> dict[str, Any]:
+def _code(plugins: Plugins) -> dict[str, Any]:
+    arms = {name: code_digest(found) for name, found in plugins.arms.items()}
+    return {"provider": code_digest(plugins.provider), "arms": arms}
+
+
+def _digests(
+    config: RunConfig, kind: Kind, provider: Provider, side: DriverSide, code: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parts. Options count as they are written: a renewed credential changes nothing, and is in no digest."""
+    written = config.written()
+    shared = [kind.name, provider.name, provider.version, code["provider"], written["provider"]["options"]]
     return {
         "tasks": dict(side.task_digests()),
-        "arms": {arm.name: _arm_digest(config, arm, plugins.arms[arm.name]) for arm in config.arms},
-        "provider": content_digest([provider.name, provider.version, code_digest(plugins.provider)]),
+        "arms": {
+            arm.name: _arm_digest(config, arm, body["options"], code["arms"][arm.name])
+            for arm, body in zip(config.arms, written["arms"], strict=True)
+        },
+        "provider": content_digest([*shared, config.run.seed]),
     }
 
 
-def _arm_digest(config: RunConfig, arm: ArmTable, found: object) -> str:
+def _arm_digest(config: RunConfig, arm: ArmTable, options: JsonObject, code: str | None) -> str:
     body: JsonObject = {
         "use": arm.use,
-        "options": dict(arm.options),
+        "options": options,
         "isolation": arm.isolation or ISOLATION,
         "deadline_s": config.arm_deadline_s(arm),
-        "code": code_digest(found),
+        "idle_s": config.limits.idle_s,
+        "report_bytes_max": config.limits.report_bytes_max,
+        "code": code,
     }
     return content_digest(body)

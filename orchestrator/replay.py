@@ -38,7 +38,7 @@ class Replayed:
         row: its row now, or None where it could not be scored.
         found: what ``results_digest`` would cover of it now.
         recorded: the same of the run's journal, or None where the trial is owed.
-        changed: what differs between the run's plan and what is here now.
+        changed: what differs between the run's latest plan and what is here now.
     """
 
     key: str
@@ -80,7 +80,7 @@ def replay(run_dir: Path, key: str, environ: Mapping[str, str]) -> Replayed:
         row=line.get("row"),
         found=_entry(side, line),
         recorded=_recorded(stored, key),
-        changed=tuple(part_changes(stored.head["parts"], stored.prepared.parts)),
+        changed=tuple(part_changes(stored.parts, stored.prepared.parts)),
     )
 
 
@@ -94,7 +94,7 @@ def _run_last(prepared: Prepared) -> dict[str, Any]:
         history = read_history(journal_path, prepared.plan)
         for ordinal in range(last):
             history.ledger.ended(ordinal, Standing.CANCELLED, NO_OFFSET)
-        ended = continue_run(lock, prepared, history, (), Silence())
+        ended = continue_run(lock, prepared, history, {}, Silence())
         offset_bytes = history.ledger.offset_bytes(last)
         if offset_bytes is None:
             raise InputError(f"{prepared.plan.key(last)} came to no end: {ended.lost or 'the run was interrupted'}")

@@ -9,7 +9,8 @@ scored row, in plan order, the row alone. ``summary.json`` is one JSON object::
 
 ``info`` says what the figures are about. All of its keys are optional, and the reports show them beside every table:
 provider, provider_version, pack, split, pack_digest, split_digest, plan_digest as texts, isolation as {arm: level},
-warnings as a list of sentences. Whatever else it holds (trials, tasks_digest) is kept and not shown.
+warnings as a list of sentences, and, where the run's plan has changed, kept as {"plans": how many it has had,
+"trials": how many ended under an earlier one}. Whatever else it holds (trials, tasks_digest) is kept and not shown.
 
 Memory does not grow with the number of trials: rows stream from the journal into the file, and the figures come from a
 scan of that file.
@@ -26,11 +27,12 @@ from typing import Any, Final
 import orjson
 
 from orchestrator.files import OS_FILES, FileSystem, write_atomically
+from orchestrator.history import LatestPlan
 from orchestrator.kinds.base import Counts, DriverSide
-from orchestrator.ledger import conservation
+from orchestrator.ledger import Ledger, conservation
 from orchestrator.plan import Plan
 from orchestrator.report import Report, render_html, render_markdown
-from spec.canonical import JsonObject, canonical_json
+from spec.canonical import Json, JsonObject, canonical_json
 from spec.errors import ConservationBroken, InputError
 
 SUMMARY_FORMAT: Final = 1
@@ -184,6 +186,13 @@ def make_report(run_dir: Path, summary: Mapping[str, Any], driver_side: DriverSi
         headline=tuple(driver_side.headline({})),
         sections=tuple(driver_side.sections(summary, run_dir / EPISODES)),
     )
+
+
+def kept_info(latest: LatestPlan, ledger: Ledger) -> dict[str, Json]:
+    """What ``info`` says of trials that ended under an earlier plan and are the same in the latest one."""
+    if latest.number == 1:
+        return {}
+    return {"kept": {"plans": latest.number, "trials": ledger.ended_before(latest.since_bytes)}}
 
 
 def read_summary(run_dir: Path) -> dict[str, Any]:

@@ -1,26 +1,19 @@
-"""Goes on with a run: what is owed, and only that, from the run's own configuration."""
+"""Goes on with a run: what is owed, and only that, from the run's own configuration.
+
+A run whose plan has changed goes on only where that is accepted. Then the trials that are other ones now are owed
+again, and all others are kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
 
-from orchestrator.config import classify_changes
-from orchestrator.history import JOURNAL_NAME, read_history
-from orchestrator.ledger import Ledger, Standing
-from orchestrator.preparation import Prepared
+from orchestrator.outlook import Outlook, look_ahead
 from orchestrator.runlock import RunLock
 from orchestrator.session import Ended, continue_run
-from orchestrator.stored import holds_run, load_run_config, part_changes, prepare_again, read_head
+from orchestrator.stored import holds_run
 from orchestrator.watcher import Watcher
 from spec.errors import InputError
-
-RETRIABLE: Final[Mapping[str, Standing]] = {
-    "unreadable": Standing.UNREADABLE,
-    "infrastructure": Standing.INFRASTRUCTURE,
-}
-"""What ``--retry`` takes: how trials ended that may be owed again."""
 
 
 def resume(
@@ -38,54 +31,38 @@ def resume(
         lock: the held lock of the run directory.
         environ: environment variables for ``${NAME}``.
         watcher: is told what happens.
-        sets: ``key=value`` texts; only keys that no result depends on, and more trials.
+        sets: ``key=value`` texts that change the run's own configuration.
         retry: of ``RETRIABLE``: trials that ended so are owed again.
-        accept_changes: whether a change of the plan was accepted; this version can honour that of no change.
+        accept_changes: whether a change of the plan was accepted.
 
     Raises:
-        InputError: there is no run, or it is not the one that was begun.
+        InputError: there is no run, or its plan has changed and nobody accepted that.
         OrchestratorError: as for ``run``.
     """
     if not holds_run(lock.directory):
         lock.discard()  # the lock's file must not be left in a directory that is no run's
-    head = read_head(lock.directory)
-    loaded = load_run_config(lock.directory, environ, sets=sets)
-    changes = classify_changes(load_run_config(lock.directory, environ).config, loaded.config)
-    changed = [f"{change.key} was {change.old!r} and would be {change.new!r}" for change in changes.gated]
-    if changed:
-        raise _refusal(lock.directory, changed, accept_changes)
-    prepared = prepare_again(loaded)
-    changed = _plan_changes(head, prepared)
-    if changed:
-        raise _refusal(lock.directory, changed, accept_changes)
-    history = read_history(lock.directory / JOURNAL_NAME, prepared.plan)
-    return continue_run(lock, prepared, history, owed_again(history.ledger, retry), watcher, changes.free)
+    outlook = look_ahead(lock.directory, environ, sets=sets, retry=retry)
+    if outlook.changed and not accept_changes:
+        raise InputError(
+            f"{outlook.run_dir}: this is no longer the run that was begun: {'; '.join(outlook.changed)}. "
+            f"{invalidation(outlook)}. `--accept-changes` goes on so; else start a new run, or put back what changed"
+        )
+    if outlook.invalidated:
+        watcher.notice(invalidation(outlook))
+    return continue_run(lock, outlook.prepared, outlook.history, outlook.reopen, watcher, outlook.changes)
 
 
-def owed_again(ledger: Ledger, retry: Collection[str]) -> list[int]:
-    """The ordinals of the trials that ended in one of the ways of ``retry``.
-
-    Raises:
-        InputError: a word is not one of ``RETRIABLE``.
-    """
-    unknown = [word for word in retry if word not in RETRIABLE]
-    if unknown:
-        raise InputError(f"--retry: {unknown[0]!r} cannot be owed again; known: {', '.join(RETRIABLE)}")
-    wanted = {RETRIABLE[word] for word in retry}
-    return [ordinal for ordinal in range(len(ledger.plan)) if wanted and ledger.standing(ordinal) in wanted]
-
-
-def _plan_changes(head: Mapping[str, Any], prepared: Prepared) -> list[str]:
-    """How what was prepared now differs from what the run began with."""
-    changed = part_changes(head["parts"], prepared.parts)
-    if not changed and head["plan_digest"] != prepared.plan_digest:
-        changed.append("a key of run.toml that results depend on is not what the run began with")
-    return changed
-
-
-def _refusal(run_dir: Path, changed: Sequence[str], accepted: bool) -> InputError:
-    flag = "--accept-changes cannot help: " if accepted else ""
-    return InputError(
-        f"{run_dir}: this is no longer the run that was begun: {'; '.join(changed)}. {flag}"
-        "Mixing the rows of two plans is not possible in this version; start a new run, or put back what changed"
-    )
+def invalidation(outlook: Outlook) -> str:
+    """How many ended trials are other ones now, arm by arm with some keys, and how many are kept."""
+    arms = outlook.arms()
+    kept = sum(arm.kept for arm in arms.values())
+    left = sum(arm.left for arm in arms.values())
+    beside = f"; {left} ended trials are no longer planned" if left else ""
+    if not outlook.invalidated:
+        return f"It invalidates no ended trial: {kept} are kept{beside}"
+    parts = []
+    for name, arm in arms.items():
+        if arm.invalidated:
+            more = ", ..." if arm.invalidated > len(arm.examples) else ""
+            parts.append(f"{arm.invalidated} of {name} ({', '.join(arm.examples)}{more})")
+    return f"It invalidates {len(outlook.invalidated)} ended trials: {', '.join(parts)}; {kept} are kept{beside}"

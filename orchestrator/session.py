@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import orjson
 from anyio.abc import TaskGroup
 
 from orchestrator.config import Change, LoadedConfig
+from orchestrator.content import Content, other_digest
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver, Rules
 from orchestrator.engine.leasing import Leasing
@@ -24,25 +26,29 @@ from orchestrator.engine.peers import Crew
 from orchestrator.engine.progress import report_progress
 from orchestrator.engine.signals import Signals
 from orchestrator.files import check_room, write_atomically
-from orchestrator.history import JOURNAL_NAME, History
+from orchestrator.history import JOURNAL_NAME, History, LatestPlan, begin
 from orchestrator.journal import JOURNAL_FORMAT, Journal, LineReader, LineType
 from orchestrator.ledger import Ledger
 from orchestrator.log import LoggedWatcher, RunLog
-from orchestrator.manifest import new_manifest, read_manifest, seeds_of, versions, write_manifest
+from orchestrator.manifest import new_manifest, read_manifest, resumed_manifest, versions, write_manifest
 from orchestrator.preparation import Prepared, prepare
-from orchestrator.results import write_results
+from orchestrator.results import kept_info, write_results
 from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir, new_run_id
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
 from spec.canonical import Json, JsonObject
 from spec.clock import Clock, SystemClock
-from spec.errors import OrchestratorError, RunIncomplete
+from spec.errors import InputError, OrchestratorError, RunIncomplete
 from spec.groups import leaves
 from spec.memory import rare_collection
 
 COMPLETE: Final = 0
 INCOMPLETE: Final = 3
+REOPENED_MAX: Final = 10_000
+"""Lines that a session may gather before it syncs them."""
+
 _NOTHING: Final[JsonObject] = {}
+_ONLY_PLAN: Final = LatestPlan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class Session:
     Attributes:
         leases: how many leases earlier sessions wrote.
         number: which session of the run this is, from 1.
+        latest: by which plan it goes.
     """
 
     run_dir: Path
@@ -80,6 +87,7 @@ class Session:
     leases: int
     number: int
     clock: Clock
+    latest: LatestPlan = _ONLY_PLAN
 
 
 def run(
@@ -133,19 +141,19 @@ def continue_run(
     lock: RunLock,
     prepared: Prepared,
     history: History,
-    reopen: Sequence[int],
+    reopen: Mapping[int, str],
     watcher: Watcher,
     changes: Sequence[Change] = (),
 ) -> Ended:
-    """Run what a run owes; the caller holds its lock and has checked that the plan is the same.
+    """Run what a run owes; the caller holds its lock, and what has changed of its plan was accepted.
 
     Args:
         lock: the held lock of the run directory.
         prepared: the run's configuration, prepared.
-        history: its journal, read.
-        reopen: ordinals of ended trials that are owed again.
+        history: its journal, read against that plan.
+        reopen: ordinals of ended trials that are owed again -> why.
         watcher: is told what happens.
-        changes: the keys of the configuration that differ from the session before.
+        changes: the keys of the configuration and the parts that differ from the session before.
     """
     clock = SystemClock()
     check_room(lock.directory, prepared.config.limits.disk_free_min_bytes)
@@ -159,17 +167,29 @@ def continue_run(
         "isolation": dict(prepared.isolation()),
         "changes": [change._asdict() for change in changes],
     }
-    journal.append(LineType.RESUME, None, body)
+    since_bytes = journal.append(LineType.RESUME, None, body)
     if history.recovered.cut is not None:
         watcher.notice(str(history.recovered.cut))
         journal.append(LineType.NOTE, None, {"text": str(history.recovered.cut)})
-    for ordinal in reopen:
-        attempt = history.ledger.next_attempt(ordinal) - 1
-        journal.append(LineType.REOPENED, prepared.plan.key(ordinal), {"attempt": attempt, "why": "retry"})
-        history.ledger.reopened(ordinal)
+    begin(history.ledger, history.parts, prepared.parts)
+    anyio.run(_reopen, journal, prepared, history.ledger, reopen)
+    same = history.session.get("plan_digest") == prepared.plan_digest
+    latest = history.latest if same else LatestPlan(history.latest.number + 1, since_bytes)
     run_id, number = str(history.recovered.head["run_id"]), len(history.recovered.sessions) + 1
-    session = Session(lock.directory, run_id, prepared, journal, history.ledger, history.leases, number, clock)
+    session = Session(lock.directory, run_id, prepared, journal, history.ledger, history.leases, number, clock, latest)
+    write_manifest(lock.directory, resumed_manifest(read_manifest(lock.directory), prepared, number))
     return _work(session, watcher)
+
+
+async def _reopen(journal: Journal, prepared: Prepared, ledger: Ledger, reopen: Mapping[int, str]) -> None:
+    """Open the session on the disk, so that whoever reads the run from now on knows its plan."""
+    for count, (ordinal, why) in enumerate(reopen.items(), 1):
+        attempt = ledger.next_attempt(ordinal) - 1
+        journal.append(LineType.REOPENED, prepared.plan.key(ordinal), {"attempt": attempt, "why": why})
+        ledger.reopened(ordinal)
+        if count % REOPENED_MAX == 0:
+            await journal.commit()
+    await journal.commit()
 
 
 def _work(session: Session, watcher: Watcher) -> Ended:
@@ -182,7 +202,7 @@ def _work(session: Session, watcher: Watcher) -> Ended:
         finally:
             session.journal.close()
         told.ended()
-        summary = make_results(session.run_dir, session.run_id, session.prepared, session.ledger)
+        summary = make_results(session.run_dir, session.run_id, session.prepared, session.ledger, latest=session.latest)
         _end_manifest(session)
         return Ended(session.run_dir, exit_code, summary, lost, tuple(session.prepared.side.headline({})))
 
@@ -264,7 +284,14 @@ def _driver(session: Session, watcher: Watcher) -> Driver:
 
 
 def make_results(
-    run_dir: Path, run_id: str, prepared: Prepared, ledger: Ledger, known: JsonObject = _NOTHING
+    run_dir: Path,
+    run_id: str,
+    prepared: Prepared,
+    ledger: Ledger,
+    known: JsonObject = _NOTHING,
+    *,
+    latest: LatestPlan = _ONLY_PLAN,
+    content: Content | None = None,
 ) -> dict[str, Any]:
     """Make every derived file of a run from its journal.
 
@@ -274,15 +301,29 @@ def make_results(
         prepared: its configuration, prepared.
         ledger: how its trials stand.
         known: what the figures are about, where the run itself knows better than what was prepared now.
+        latest: the plan that they belong to.
+        content: what its trials are made of; None: as was prepared.
 
     Returns:
         The summary, as written.
+
+    Raises:
+        InputError: a trial that was kept from an earlier plan is not one of the latest.
     """
+    content = content or prepared.content
     with LineReader(run_dir / JOURNAL_NAME) as lines:
 
         def terminal(ordinal: int) -> bytes | None:
             offset_bytes = ledger.offset_bytes(ordinal)
-            return None if offset_bytes is None else lines.read(offset_bytes)
+            if offset_bytes is None:
+                return None
+            line = lines.read(offset_bytes)
+            if offset_bytes < latest.since_bytes and other_digest(content, ordinal, orjson.loads(line), None):
+                raise InputError(
+                    f"{run_dir}: {prepared.plan.key(ordinal)} was run under an earlier plan and is another trial in "
+                    f"the latest; `resume {run_dir}` owes it again"
+                )
+            return line
 
         return write_results(
             run_dir,
@@ -292,7 +333,7 @@ def make_results(
             plan=prepared.plan,
             terminal=terminal,
             counts=ledger.counts(),
-            info={**prepared.info(), **known},
+            info={**prepared.info(), **known, **kept_info(latest, ledger)},
             seed=prepared.config.run.seed,
         )
 
@@ -303,10 +344,8 @@ def _end_manifest(session: Session) -> None:
         session.run_dir,
         {
             **read_manifest(session.run_dir),
-            "trials": session.prepared.config.run.trials,
-            "seeds": seeds_of(session.prepared),
+            **kept_info(session.latest, session.ledger),
             "ended_at": session.clock.utc_now(),
-            "sessions": session.number,
         },
     )
 

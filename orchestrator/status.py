@@ -11,18 +11,16 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from orchestrator.config import LoadedConfig
 from orchestrator.control.flight import Flight, read_flight
 from orchestrator.engine.processes import Processes, processes_of
-from orchestrator.history import JOURNAL_NAME, History, read_history
+from orchestrator.history import JOURNAL_NAME, History, read_latest
 from orchestrator.journal import Line, LineReader, LineType, recover
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.manifest import read_manifest
-from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared
 from orchestrator.results import read_summary
 from orchestrator.runlock import LOCK_NAME, is_locked
-from orchestrator.stored import find_trial, load_run_config, prepare_again, read_head
+from orchestrator.stored import find_trial, load_run_config, prepare_again, read_head, stored_plan
 from spec.clock import Clock, SystemClock
 from spec.errors import InputError
 
@@ -74,8 +72,7 @@ def read_status(run_dir: Path, environ: Mapping[str, str], clock: Clock | None =
     head = read_head(run_dir)
     locked = is_locked(run_dir)
     loaded = load_run_config(run_dir, environ)
-    plan = stored_plan(head, loaded)
-    history = read_history(run_dir / JOURNAL_NAME, plan)
+    history = read_latest(run_dir / JOURNAL_NAME, lambda session: stored_plan(session, loaded))
     note = "" if history.recovered.cut is None or locked else str(history.recovered.cut)
     try:
         prepared: Prepared | None = prepare_again(loaded)
@@ -91,12 +88,6 @@ def read_status(run_dir: Path, environ: Mapping[str, str], clock: Clock | None =
         flight=read_flight(run_dir, clock or SystemClock()),
         note=note,
     )
-
-
-def stored_plan(head: Mapping[str, Any], loaded: LoadedConfig) -> Plan:
-    """The plan of a run from its files alone, without its provider."""
-    arms = [arm.name for arm in loaded.config.arms]
-    return Plan(tuple(head["parts"]["tasks"]), arms, loaded.config.run.trials)
 
 
 def _phase(locked: bool, history: History) -> RunPhase:
@@ -159,8 +150,10 @@ def read_trial(run_dir: Path, key: str, environ: Mapping[str, str]) -> ToldTrial
         InputError: there is no such run or trial.
         JournalDamaged: the journal is damaged before its last commit.
     """
-    plan = stored_plan(read_head(run_dir), load_run_config(run_dir, environ))
-    ordinal = find_trial(plan, key)
+    read_head(run_dir)
+    loaded = load_run_config(run_dir, environ)
+    ledger = read_latest(run_dir / JOURNAL_NAME, lambda session: stored_plan(session, loaded)).ledger
+    ordinal = find_trial(ledger.plan, key)
     lines: list[dict[str, Any]] = []
 
     def take(line: Line) -> None:
@@ -169,7 +162,6 @@ def read_trial(run_dir: Path, key: str, environ: Mapping[str, str]) -> ToldTrial
             lines.append({"type": line.type.value, "at": line.fields()["at"], **line.body()})
 
     recover(run_dir / JOURNAL_NAME, take)
-    ledger = read_history(run_dir / JOURNAL_NAME, plan).ledger
     scored = [line["row"] for line in lines if line["type"] == LineType.SCORED]
     standing = ledger.standing(ordinal)
     return ToldTrial(standing.name.lower(), scored[-1] if standing is Standing.SCORED else None, tuple(lines))

@@ -1,29 +1,32 @@
 """A run as it lies in its directory: its own configuration, prepared again, and its journal, read again.
 
-What a run was made from stands in the journal's head as digests. Whoever reads its rows again needs the same tasks;
-whoever goes on with it needs the same everything.
+What a run was made from stands as digests in the line that opened its last session. Whoever reads its rows again needs
+the same tasks; whoever goes on with it needs the same everything, or has to accept what changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 
 from orchestrator.config import LoadedConfig, load_config
 from orchestrator.config.rules import is_reference, nearest
-from orchestrator.history import JOURNAL_NAME, History, read_history
+from orchestrator.content import Content
+from orchestrator.history import JOURNAL_NAME, History, read_latest
 from orchestrator.journal import JOURNAL_FORMAT, LineReader, recover
 from orchestrator.manifest import read_manifest
 from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.rundir import RUN_TOML
+from spec.canonical import JsonObject
 from spec.errors import ConfigErrors, InputError, JournalDamaged
 
 _KEYS_SHOWN: Final = 40
+_NO_REASONS: Final[Mapping[str, Sequence[str]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +34,38 @@ class Stored:
     """A run directory, read.
 
     Attributes:
-        head: the body of the journal's first line.
         prepared: the run's configuration, prepared in this process.
         history: its journal, read against that.
     """
 
     run_dir: Path
-    head: Mapping[str, Any]
     prepared: Prepared
     history: History
 
     @property
     def run_id(self) -> str:
         """The run's name."""
-        return str(self.head["run_id"])
+        return str(self.history.recovered.head["run_id"])
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """What the trials of the run's latest plan are made of."""
+        return cast(Mapping[str, Any], self.history.session["parts"])
 
     @property
     def known(self) -> dict[str, Any]:
-        """What the run's figures are about, from its head: arms and options may have changed since."""
-        return {name: self.head[name] for name in ("plan_digest", "isolation")}
+        """What the run's figures are about, from its last session: arms and options may have changed since."""
+        return {name: self.history.session[name] for name in ("plan_digest", "isolation")}
+
+    @property
+    def content(self) -> Content:
+        """What the trials of the run's latest plan are made of, trial by trial."""
+        return Content(self.parts, self.prepared.plan)
+
+    @property
+    def seed(self) -> Callable[[int], int] | None:
+        """Ordinal -> seed, where the provider is still the one that drew them."""
+        return self.prepared.seed if self.parts["provider"] == self.prepared.parts["provider"] else None
 
 
 def holds_run(run_dir: Path) -> bool:
@@ -127,45 +143,78 @@ def prepare_again(loaded: LoadedConfig) -> Prepared:
         ) from error
 
 
+def stored_plan(session: JsonObject, loaded: LoadedConfig) -> Plan:
+    """The plan of a session from a run's files alone, without its provider.
+
+    Args:
+        session: the body of the line that opened it; a head does not say how many trials there are.
+        loaded: the run's own configuration.
+    """
+    parts = cast(Mapping[str, Any], session["parts"])
+    trials = cast(int, session.get("trials", loaded.config.run.trials))
+    return Plan(tuple(parts["tasks"]), tuple(parts["arms"]), trials)
+
+
 def open_stored(run_dir: Path, environ: Mapping[str, str]) -> Stored:
     """Read a run for its rows: the tasks have to be those that it was judged by.
 
     Raises:
-        InputError: there is no run, or its tasks have changed since.
+        InputError: there is no run, its tasks have changed since, or its run.toml is not that of its last session.
         JournalDamaged: its journal is damaged before its last commit.
     """
-    head = read_head(run_dir)
-    prepared = prepare_again(load_run_config(run_dir, environ))
-    changed = task_changes(head["parts"], prepared.parts)
+    read_head(run_dir)
+    loaded = load_run_config(run_dir, environ)
+    prepared = prepare_again(loaded)
+    history = read_latest(run_dir / JOURNAL_NAME, lambda session: stored_plan(session, loaded))
+    stored = Stored(run_dir, prepared, history)
+    changed = task_changes(stored.parts, prepared.parts)
     if changed:
         raise InputError(f"{run_dir}: cannot be read again with this version of its tasks: {'; '.join(changed)}")
-    return Stored(run_dir, head, prepared, read_history(run_dir / JOURNAL_NAME, prepared.plan))
+    if not history.ledger.plan.is_same(prepared.plan):
+        raise InputError(
+            f"{run_dir / RUN_TOML}: has other arms or another number of trials than the run's last session; "
+            "put it back, or let `resume --accept-changes` go on with it"
+        )
+    return stored
 
 
 def task_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """How the tasks of two plans differ, one sentence a difference."""
     old, new = before["tasks"], after["tasks"]
-    found = _differences("task", old, new)
+    found = _differences("task", old, new, _NO_REASONS)
     if not found and list(old) != list(new):
         found.append("the tasks stand in another order")
     return found
 
 
-def part_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """How the parts of two plans differ, one sentence a difference."""
-    found = task_changes(before, after) + _differences("arm", before["arms"], after["arms"])
+def part_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], reasons: Mapping[str, Sequence[str]] = _NO_REASONS
+) -> list[str]:
+    """How the parts of two plans differ, one sentence a difference.
+
+    Args:
+        before: parts of the earlier plan.
+        after: parts of the later one.
+        reasons: ``arm NAME`` or ``provider`` -> what about it has changed, as far as somebody knows.
+    """
+    found = task_changes(before, after) + _differences("arm", before["arms"], after["arms"], reasons)
     if before["provider"] != after["provider"]:
-        found.append("the provider (its version or its code) has changed")
+        why = reasons.get("provider") or ["its version, its options, its code or the run's seed"]
+        found.append(f"the provider ({', '.join(why)}) has changed")
     return found
 
 
-def _differences(what: str, old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def _differences(
+    what: str, old: Mapping[str, str], new: Mapping[str, str], reasons: Mapping[str, Sequence[str]]
+) -> list[str]:
     """Changed, vanished and added entries; a change of an arm is its options, its deadline or its code."""
-    changed = [name for name in old if name in new and old[name] != new[name]]
-    gone = [name for name in old if name not in new]
-    added = [name for name in new if name not in old]
-    kinds = (("has changed", changed), ("is gone", gone), ("is new", added))
-    return [f"{what} {name} {happened}" for happened, names in kinds for name in names]
+    found = []
+    for name in old:
+        if name in new and old[name] != new[name]:
+            why = reasons.get(f"{what} {name}", ())
+            found.append(f"{what} {name} has changed" + (f" ({', '.join(why)})" if why else ""))
+    found += [f"{what} {name} is gone" for name in old if name not in new]
+    return found + [f"{what} {name} is new" for name in new if name not in old]
 
 
 def find_trial(plan: Plan, key: str) -> int:

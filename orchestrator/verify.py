@@ -2,7 +2,8 @@
 
 The journal is the truth. From it come the rows, the counts, ``results_digest`` and the run's name; from the rows come
 the figures. What the summary says of pack and split stands in no journal and is taken as it is. A row's label is
-derived again from its report, its reading and its task, where the kind can do that.
+derived again from its report, its reading and its task, where the kind can do that. A run can have had several plans;
+every trial that counts has to be one of the latest, by its ``trial_digest``.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
-from orchestrator.history import JOURNAL_NAME
-from orchestrator.journal import TERMINAL, Line, LineReader, LineType, recover
+from orchestrator.content import Content, other_digest
+from orchestrator.history import JOURNAL_NAME, LatestPlan, Replay
+from orchestrator.journal import Line, LineReader, LineType, recover
 from orchestrator.kinds.base import Counts, DriverSide
-from orchestrator.ledger import Ledger, Standing
+from orchestrator.ledger import Ledger
 from orchestrator.plan import Plan
-from orchestrator.results import EPISODES, SUMMARY, ResultsDigest, build_summary, read_summary
+from orchestrator.results import EPISODES, SUMMARY, ResultsDigest, build_summary, kept_info, read_summary
 from spec.canonical import JsonObject
 from spec.errors import ConservationBroken, InputError
 
 _TOLERANCE: Final = 1e-12
 """Relative difference of two numbers that another version of a library may make."""
 
-_IN_THE_HEAD: Final = ("plan_digest", "isolation")
+_IN_THE_JOURNAL: Final = ("plan_digest", "isolation")
 _MISSING: Final = "(nothing)"
 
 
@@ -86,6 +88,7 @@ def verify_run(
     seed: int,
     kind_name: str | None = None,
     info: JsonObject | None = None,
+    seed_of: Callable[[int], int] | None = None,
 ) -> Verification:
     """Verify a run from its files.
 
@@ -95,7 +98,8 @@ def verify_run(
         plan: the run's plan.
         seed: the run's seed.
         kind_name: the kind's name; None: as the summary says.
-        info: what the figures are about; None: as the summary says, but for what the journal's head knows better.
+        info: what the figures are about; None: as the summary says, but for what the journal knows better.
+        seed_of: ordinal -> seed, for trials without a row; None: nobody can say, and their digests are not checked.
 
     Raises:
         JournalDamaged: the journal itself is not what was written.
@@ -103,19 +107,22 @@ def verify_run(
     """
     summary = read_summary(run_dir)
     standing = _Standing(plan)
-    head = recover(run_dir / JOURNAL_NAME, standing.take).head
+    sessions = recover(run_dir / JOURNAL_NAME, standing.replay.on_line).sessions
     rows, digest = 0, ResultsDigest()
     if standing.difference is not None:
         return Verification(standing.difference, rows, 0)
-    with closing(_differences(run_dir, driver_side, standing.ledger, digest)) as differences:
+    ledger = standing.replay.ledger
+    check = _digest_check(sessions[-1].get("parts"), plan, seed_of)
+    with closing(_differences(run_dir, driver_side, ledger, digest, check)) as differences:
         for difference in differences:
             rows += 1
             if difference is not None:
                 return Verification(difference, rows, 0)
     figures = Counter[str]()
     said = {**summary, **({} if kind_name is None else {"kind": kind_name}), **({} if info is None else {"info": info})}
+    said["info"] = _info(sessions[-1], said, standing.replay.latest, ledger)
     difference = _summary_difference(
-        run_dir, head, said, summary, driver_side, standing.ledger.counts(), seed, digest.value(), figures
+        run_dir, sessions[0], said, summary, driver_side, ledger.counts(), seed, digest.value(), figures
     )
     return Verification(difference, rows, figures["compared"])
 
@@ -127,55 +134,79 @@ class _Standing:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.ledger = Ledger(plan)
-        self.difference: Difference | None = None
+        self.replay = Replay(plan, self._twice)
+        self._second: Line | None = None
 
-    def take(self, line: Line) -> None:
-        """Note one line."""
-        if line.type not in TERMINAL and line.type not in (LineType.REOPENED, LineType.FAILED):
-            return
-        ordinal = self.ledger.plan.find(line.key or "")
-        if ordinal is None:
-            self._differ(line, "a trial of the plan", line.key)
-            return
-        if line.type in (LineType.FAILED, LineType.UNREADABLE) and line.fields().get("cause") == "unreadable":
-            self.ledger.unreadable_attempts[self.ledger.plan.arms[self.ledger.plan.cell(ordinal).arm]] += 1
-        if line.type is LineType.REOPENED:
-            self.ledger.reopened(ordinal)
-        elif line.type in TERMINAL and not self.ledger.is_owed(ordinal):
-            self._differ(line, "one terminal line a trial", f"a second one of {line.key}")
-        elif line.type in TERMINAL:
-            self.ledger.ended(ordinal, Standing[line.type.name], line.offset_bytes)
+    def _twice(self, line: Line) -> None:
+        self._second = self._second or line
 
-    def _differ(self, line: Line, expected: str, found: str | None) -> None:
-        if self.difference is None:
-            self.difference = Difference(f"{JOURNAL_NAME}: line {line.seq + 1}", expected, found)
+    @property
+    def difference(self) -> Difference | None:
+        """The first line that cannot be, or None."""
+        found = [line for line in (self.replay.foreign, self._second) if line is not None]
+        if not found:
+            return None
+        line = min(found, key=lambda line: line.seq)
+        where = f"{JOURNAL_NAME}: line {line.seq + 1}"
+        if line is self._second:
+            return Difference(where, "one terminal line a trial", f"a second one of {line.key}")
+        return Difference(where, "a trial of the plan", line.key)
+
+
+DigestCheck = Callable[[int, Mapping[str, Any]], Difference | None]
+
+
+def _digest_check(parts: Any, plan: Plan, seed_of: Callable[[int], int] | None) -> DigestCheck:  # noqa: ANN401 - JSON
+    """Looks whether a terminal line is one of the latest plan; a journal that names no parts cannot tell."""
+    content = None if parts is None else Content(parts, plan)
+
+    def check(ordinal: int, fields: Mapping[str, Any]) -> Difference | None:
+        expected = None if content is None else other_digest(content, ordinal, fields, seed_of)
+        if expected is None:
+            return None
+        where = f"{JOURNAL_NAME}: line {fields['seq'] + 1}: trial_digest of {fields['key']}"
+        return Difference(where, expected, fields.get("trial_digest", _MISSING))
+
+    return check
 
 
 def _differences(
-    run_dir: Path, driver_side: DriverSide, ledger: Ledger, digest: ResultsDigest
+    run_dir: Path, driver_side: DriverSide, ledger: Ledger, digest: ResultsDigest, check_digest: DigestCheck
 ) -> Generator[Difference | None, None, None]:
     """One answer a row of ``episodes.jsonl``, in plan order; feeds the digest on the way."""
     check = driver_side.check_row if isinstance(driver_side, ChecksRows) else None
-    rows = _journal_rows(run_dir / JOURNAL_NAME, driver_side, ledger, digest)
+    others: list[Difference] = []
+    rows = _journal_rows(run_dir / JOURNAL_NAME, driver_side, ledger, digest, check_digest, others)
     try:
         with (run_dir / EPISODES).open("rb") as lines:
             for number, (expected, line) in enumerate(zip_longest(rows, lines), 1):
+                if others:
+                    break
                 yield _row_difference(f"{EPISODES}: line {number}", expected, line, check)
     except OSError as error:
         raise InputError(f"{run_dir / EPISODES}: cannot be read: {error.strerror}") from error
+    yield from others[:1]
 
 
 def _journal_rows(
-    journal: Path, driver_side: DriverSide, ledger: Ledger, digest: ResultsDigest
+    journal: Path,
+    driver_side: DriverSide,
+    ledger: Ledger,
+    digest: ResultsDigest,
+    check_digest: DigestCheck,
+    others: list[Difference],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Key and row of each scored trial, in plan order."""
+    """Key and row of each scored trial, in plan order, up to the first one of another plan, which is noted."""
     with LineReader(journal) as reader:
         for ordinal in range(len(ledger.plan)):
             offset = ledger.offset_bytes(ordinal)
             if offset is None:
                 continue
             fields = orjson.loads(reader.read(offset))
+            other = check_digest(ordinal, fields)
+            if other is not None:
+                others.append(other)
+                return
             if fields["type"] == LineType.SCORED:
                 digest.add(driver_side.digest_entry(fields["row"]))
                 yield ledger.plan.key(ordinal), fields["row"]
@@ -223,7 +254,7 @@ def _summary_difference(
             kind_name=str(said.get("kind")),
             driver_side=driver_side,
             counts=counts,
-            info=_info(head, said),
+            info=said["info"],
             seed=seed,
             results_digest=results_digest,
         )
@@ -233,10 +264,12 @@ def _summary_difference(
     return None if difference is None else difference._replace(where=f"{SUMMARY}: {difference.where}")
 
 
-def _info(head: JsonObject, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the figures are about: as is said, but for what the journal's head knows better."""
+def _info(session: JsonObject, said: Mapping[str, Any], latest: LatestPlan, ledger: Ledger) -> dict[str, Any]:
+    """What the figures are about: as is said, but for what the journal's last session knows better."""
     info: Mapping[str, Any] = said.get("info") or {}
-    return {name: head.get(name, said) if name in _IN_THE_HEAD else said for name, said in info.items()}
+    known = {name: session.get(name, value) for name, value in info.items() if name in _IN_THE_JOURNAL}
+    others = {name: value for name, value in info.items() if name != "kept"}
+    return {**others, **known, **kept_info(latest, ledger)}
 
 
 def first_difference(

@@ -14,8 +14,7 @@ from orchestrator.engine.view import WAITING_TO_REPEAT
 from orchestrator.history import JOURNAL_NAME
 from orchestrator.journal import TERMINAL, Line, LineType, recover
 from orchestrator.runlock import is_locked
-from orchestrator.status import stored_plan
-from orchestrator.stored import find_trial, load_run_config, read_head
+from orchestrator.stored import find_trial, load_run_config, read_head, stored_plan
 from spec.clock import Clock, SystemClock
 
 
@@ -82,12 +81,13 @@ def read_why(run_dir: Path, key: str, environ: Mapping[str, str], clock: Clock |
         InputError: there is no such run or trial.
         JournalDamaged: the journal is damaged before its last commit.
     """
-    plan = stored_plan(read_head(run_dir), load_run_config(run_dir, environ))
-    find_trial(plan, key)
+    read_head(run_dir)
+    loaded = load_run_config(run_dir, environ)
     works = is_locked(run_dir)
     flight = read_flight(run_dir, clock or SystemClock(), key)  # before the journal, which is right where it knows more
     story = _Story(key)
-    recover(run_dir / JOURNAL_NAME, story.take)
+    recovered = recover(run_dir / JOURNAL_NAME, story.take)
+    find_trial(stored_plan(recovered.sessions[-1], loaded), key)
     found = flight.trials[0] if flight.trials and not story.ended else None
     state = _state(story, found)
     return Why(

@@ -46,14 +46,17 @@ verbose: Final = click.option(
     callback=_note_verbose,
     help="Show the traceback of an internal error.",
 )
+retry: Final = click.option(
+    "--retry", default="", metavar="unreadable,infrastructure", help="Owe trials that ended so again."
+)
 run_dir: Final = click.argument("run_dir", type=click.Path(path_type=Path))
 key: Final = click.argument("key")
 
 
-def config_options(command: Command) -> Command:
+def config_options(command: Command, *, required: bool = True) -> Command:
     """The options that choose a configuration and narrow it."""
     options: list[Decorator[Command]] = [
-        click.option("--config", required=True, type=click.Path(path_type=Path), help="The TOML file."),
+        click.option("--config", required=required, type=click.Path(path_type=Path), help="The TOML file."),
         inline,
         sets,
         click.option("--limit", type=int, help="Only the first N tasks."),
@@ -64,6 +67,11 @@ def config_options(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def words(text: str) -> list[str]:
+    """The words of a list with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def all_sets(sets: tuple[str, ...], inline: bool) -> tuple[str, ...]:

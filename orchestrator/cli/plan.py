@@ -1,10 +1,11 @@
-"""``plan``: what would run. Nothing is started and no file is made."""
+"""``plan``: what would run, or what a resume of a run would do. Nothing is started and no file is made."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,45 +15,109 @@ from orchestrator.cli import options
 from orchestrator.cli.output import answer, answer_json, stdout_kept
 
 if TYPE_CHECKING:
+    from orchestrator.outlook import ArmOutlook, Outlook
     from orchestrator.preparation import Prepared
 
+_SUMS: Final = ("kept", "invalidated", "retried", "owed", "left")
 _VARIABLE: Final = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @click.command("plan", context_settings=options.SETTINGS)
-@options.config_options
+@partial(options.config_options, required=False)
+@click.option(
+    "--resume", "run_dir", type=click.Path(path_type=Path), metavar="RUN_DIR", help="Show what a resume of it would do."
+)
+@options.retry
 @options.as_json
 @options.verbose
 def plan_command(
-    config: Path,
+    config: Path | None,
     inline: bool,
     sets: tuple[str, ...],
     limit: int | None,
     tasks: tuple[str, ...],
     arms: tuple[str, ...],
     split: str | None,
+    run_dir: Path | None,
+    retry: str,
     as_json: bool,
 ) -> int:
-    """Show what would run; start nothing."""
-    from orchestrator.config import load_config
-    from orchestrator.preparation import prepare
-
+    """Show what would run, or what a resume would keep, owe and invalidate; start nothing."""
+    all_sets = options.all_sets(sets, inline)
+    if (config is None) is (run_dir is None):
+        raise click.UsageError("either --config FILE or --resume RUN_DIR has to be given")
+    if run_dir is not None and (limit is not None or tasks or arms or split):
+        raise click.UsageError("--resume takes the run's own configuration; change it with --set, as resume does")
+    if config is not None and retry:
+        raise click.UsageError("--retry goes with --resume RUN_DIR")
     with stdout_kept():  # what it names is imported, and may print
-        loaded = load_config(
-            config,
-            environ=os.environ,
-            sets=options.all_sets(sets, inline),
-            tasks=tasks,
-            arms=arms,
-            split=split,
-            limit=limit,
-        )
-        facts = plan_facts(prepare(loaded))
+        if run_dir is not None:
+            facts, text = _outlook(run_dir.absolute(), all_sets, options.words(retry))
+        else:
+            from orchestrator.config import load_config
+            from orchestrator.preparation import prepare
+
+            loaded = load_config(
+                Path(config or ""), environ=os.environ, sets=all_sets, tasks=tasks, arms=arms, split=split, limit=limit
+            )
+            facts = plan_facts(prepare(loaded))
+            text = plan_text(facts)
     if as_json:
         answer_json(0, facts)
     else:
-        answer(plan_text(facts))
+        answer(text)
     return 0
+
+
+def _outlook(run_dir: Path, sets: tuple[str, ...], retry: list[str]) -> tuple[dict[str, Any], str]:
+    from orchestrator.outlook import look_ahead
+
+    facts = outlook_facts(look_ahead(run_dir, os.environ, sets=sets, retry=retry))
+    return facts, outlook_text(facts)
+
+
+def outlook_facts(outlook: Outlook) -> dict[str, Any]:
+    """What a resume would do, as plain values."""
+    arms = outlook.arms()
+    return {
+        "run_dir": str(outlook.run_dir),
+        "plan_digest": outlook.prepared.plan_digest,
+        "needs_accept_changes": bool(outlook.changed),
+        "changed": list(outlook.changed),
+        "changes": [change._asdict() for change in outlook.changes],
+        "trials": len(outlook.prepared.plan),
+        **{name: sum(getattr(arm, name) for arm in arms.values()) for name in _SUMS},
+        "arms": {name: arm._asdict() for name, arm in arms.items()},
+        "resume_needs": _resume_needs(outlook.prepared),
+    }
+
+
+def outlook_text(facts: Mapping[str, Any]) -> str:
+    """The same for a person."""
+    from orchestrator.outlook import ArmOutlook
+    from orchestrator.report.text import visible
+
+    free = [change for change in facts["changes"] if not change["key"].startswith("parts.")]
+    lines = [
+        f"{facts['trials']} trials are planned: {facts['kept']} are kept, {facts['owed']} are owed",
+        *(f"changed: {sentence}" for sentence in facts["changed"]),
+        *([] if facts["changed"] else [f"free to change: {change['key']} = {change['new']!r}" for change in free]),
+        *(f"arm {name}: {_arm_outlook(ArmOutlook(**of_arm))}" for name, of_arm in facts["arms"].items()),
+        "the resume needs --accept-changes" if facts["needs_accept_changes"] else "the resume needs no further flag",
+    ]
+    return "\n".join(map(visible, lines))
+
+
+def _arm_outlook(arm: ArmOutlook) -> str:
+    parts = [f"{arm.planned} planned, {arm.kept} kept, {arm.owed} owed"]
+    if arm.invalidated:
+        more = ", ..." if arm.invalidated > len(arm.examples) else ""
+        parts.append(f"of these {arm.invalidated} are other trials now ({', '.join(arm.examples)}{more})")
+    if arm.retried:
+        parts.append(f"{arm.retried} are tried again")
+    if arm.left:
+        parts.append(f"{arm.left} ended trials are no longer planned")
+    return "; ".join(parts)
 
 
 def plan_facts(prepared: Prepared) -> dict[str, Any]:

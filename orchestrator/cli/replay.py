@@ -28,7 +28,7 @@ def replay_command(run_dir: Path, key: str, as_json: bool) -> int:
         replayed = replay(run_dir, key, os.environ)
     exit_code = DIFFERS if replayed.equal is False else 0
     for change in replayed.changed:
-        say_safely(f"since the run began: {change}")
+        say_safely(f"since the run's last session: {change}")
     if as_json:
         body = {
             "key": key,

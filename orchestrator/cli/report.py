@@ -25,7 +25,16 @@ def report_command(run_dir: Path, as_json: bool) -> int:
     read_head(run_dir)  # before the lock, whose file must not be left in a directory that holds no run
     with stdout_kept(), RunLock.acquire(run_dir):
         stored = open_stored(run_dir, os.environ)
-        summary = make_results(run_dir, stored.run_id, stored.prepared, stored.history.ledger, stored.known)
+        history = stored.history
+        summary = make_results(
+            run_dir,
+            stored.run_id,
+            stored.prepared,
+            history.ledger,
+            stored.known,
+            latest=history.latest,
+            content=stored.content,
+        )
     files = [str(run_dir / name) for name in (EPISODES, SUMMARY, REPORT_MARKDOWN, REPORT_HTML)]
     if as_json:
         digest = summary["results_digest"]

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 @options.run_dir
 @options.inline
 @options.sets
-@click.option("--retry", default="", metavar="unreadable,infrastructure", help="Owe trials that ended so again.")
-@click.option("--accept-changes", is_flag=True, help="Go on though the plan has changed (this version never can).")
+@options.retry
+@click.option(
+    "--accept-changes",
+    is_flag=True,
+    help="Go on though the plan has changed: trials that are others now run again, the rest is kept.",
+)
 @options.as_json
 @options.quiet
 @options.verbose
@@ -42,7 +46,7 @@ def resume_command(
                 environ=os.environ,
                 watcher=watcher,
                 sets=options.all_sets(sets, inline),
-                retry=[word.strip() for word in retry.split(",") if word.strip()],
+                retry=options.words(retry),
                 accept_changes=accept_changes,
             )
 

@@ -34,7 +34,8 @@ def verify_command(run_dir: Path, as_json: bool) -> int:
             seed=prepared.config.run.seed,
             kind_name=prepared.kind.name,
             # Another version of the provider has other things to say of itself, also where the tasks are the same.
-            info=prepared.info() if stored.head["parts"] == prepared.parts else None,
+            info=prepared.info() if stored.parts == prepared.parts else None,
+            seed_of=stored.seed,
         )
     exit_code = 0 if found.ok else DIFFERS
     if as_json:

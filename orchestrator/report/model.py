@@ -104,6 +104,12 @@ def warnings_of(report: Report) -> list[str]:
     """What a reader has to know before the figures."""
     line = report.summary["conservation"]
     warnings = [str(text) for text in report.summary["info"].get("warnings") or ()]
+    kept = report.summary["info"].get("kept")
+    if kept:
+        warnings.append(
+            f"The plan of this run has changed; these figures are those of plan {kept['plans']}. {kept['trials']} "
+            "trials ended under an earlier plan and were kept, since nothing that they depend on has changed."
+        )
     if line["owed"]:
         warnings.append(f"The run is not complete: {line['owed']} trials are owed; `resume` goes on.")
     apart = line["unreadable"] + line["infrastructure"] + line["cancelled"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.history import JOURNAL_NAME, read_history
+from orchestrator.history import JOURNAL_NAME, LatestPlan, read_history, read_latest
 from orchestrator.journal import Journal, LineType
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
@@ -142,6 +142,77 @@ def test_a_line_about_a_trial_of_another_plan_is_refused(tmp_path: Path, line: L
     path, offsets = written(tmp_path, [line])
     with pytest.raises(InputError, match=f"byte {offsets[0]} speaks of .* no trial of this plan"):
         read_history(path, PLAN)
+
+
+PARTS = {"tasks": {"t0": "0", "t1": "1"}, "arms": {"a": "a", "b": "b"}, "provider": "p"}
+
+
+def opened(digest: str, parts: Any, **more: Any) -> Line:
+    return LineType.RESUME, None, {"plan_digest": digest, "parts": parts, **more}
+
+
+def test_what_is_planned_no_longer_is_passed_over(tmp_path: Path) -> None:
+    """Lines of earlier sessions about trials that the latest plan does not have move nothing and are counted."""
+    lines: list[Line] = [
+        opened("one", {**PARTS, "arms": {"a": "a", "gone": "g"}}),
+        (LineType.LEASE, None, {"lease": 1, "keys": ["gone::t0::t0", "a::t0::t0"], "attempt": 1}),
+        (LineType.SCORED, "gone::t0::t0", {"attempt": 1}),
+        (LineType.REOPENED, "gone::t0::t0", {"attempt": 1, "why": "retry"}),
+        (LineType.FAILED, "gone::t0::t0", {"attempt": 2, "cause": "unreadable"}),
+        (LineType.UNREADABLE, "gone::t0::t0", {"attempt": 3, "cause": "unreadable"}),
+        (LineType.SCORED, "a::t1::t7", {"attempt": 1}),
+        (LineType.SCORED, "a::t0::t0", {"attempt": 1}),
+    ]
+    latest = opened("two", PARTS)
+    path, offsets = written(tmp_path, [*lines, latest])
+    history = read_history(path, PLAN)
+    assert history.ledger.conservation()["scored"] == 1
+    assert history.ledger.next_attempt(0) == 2
+    assert dict(history.ledger.unreadable_attempts) == {}
+    assert +history.left == {"gone": 1, "a": 1}
+    assert history.latest == LatestPlan(3, offsets[-1])
+    assert history.session["plan_digest"] == "two"
+    assert history.leases == 1
+
+
+def test_the_next_plan_need_not_have_every_trial(tmp_path: Path) -> None:
+    """A resume reads the last session's lines against a plan of its own; everybody else refuses what is not planned."""
+    path, _ = written(tmp_path, [(LineType.SCORED, "a::t0::t7", {"attempt": 1})])
+    assert read_history(path, PLAN, next_plan=True).left == {"a": 1}
+    with pytest.raises(InputError, match="'a::t0::t7', which is no trial of this plan"):
+        read_history(path, PLAN)
+
+
+def test_the_last_session_says_which_plan_it_is(tmp_path: Path) -> None:
+    """The plan is asked for with the line that opened the last session, whatever the first one went by."""
+    plans = {"one": PLAN, "two": Plan(["t1"], ["b"], 2)}
+    fewer = {"tasks": {"t1": "1"}, "arms": {"b": "b"}, "provider": "p"}
+    lines = [opened("one", PARTS), (LineType.SCORED, 6, {"attempt": 1}), opened("two", fewer)]
+    path, offsets = written(tmp_path, lines)
+    history = read_latest(path, lambda session: plans[str(session.get("plan_digest", "one"))])
+    assert history.ledger.plan is plans["two"]
+    assert history.ledger.offset_bytes(0) == offsets[1]
+    assert history.parts == {**PARTS, "arms": {"a": "a", "b": "b"}}
+    (tmp_path / "more").mkdir()
+    path, _ = written(tmp_path / "more", [*lines, (LineType.SCORED, 0, {"attempt": 1})])
+    with pytest.raises(InputError, match="no trial of this plan"):
+        read_latest(path, lambda session: plans[str(session.get("plan_digest", "one"))])
+
+
+def test_a_changed_trial_begins_its_failures_anew(tmp_path: Path) -> None:
+    """What failed before its arm changed is no failure of what it is now; attempts go on."""
+    lines: list[Line] = [
+        opened("one", PARTS),
+        lease(1, 0, 2),
+        (LineType.FAILED, 0, {"attempt": 1, "cause": "unreadable"}),
+        (LineType.FAILED, 2, {"attempt": 1, "cause": "unreadable"}),
+        opened("two", {**PARTS, "arms": {"a": "changed", "b": "b"}}),
+    ]
+    ledger = read_history(written(tmp_path, lines)[0], PLAN).ledger
+    assert ledger.failures == {2: 1}
+    assert ledger.counts()["a"].unreadable_attempts == 0
+    assert ledger.counts()["b"].unreadable_attempts == 1
+    assert ledger.next_attempt(0) == 2
 
 
 steps = st.lists(

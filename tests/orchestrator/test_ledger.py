@@ -140,3 +140,22 @@ def test_a_million_trials_cost_megabytes() -> None:
     ledger = Ledger(plan)
     tables = (ledger._standings, ledger._attempts, ledger._offsets)
     assert sum(table.__sizeof__() for table in tables) < 14 * len(plan)
+
+
+def test_what_failed_under_another_plan_is_forgotten() -> None:
+    """Attempts that a changed trial had before count neither as its failures nor as its arm's unreadable readings."""
+    ledger = Ledger(Plan(["a", "b"], ["x"], 2))
+    for ordinal in (0, 3):
+        ledger.failed(ordinal)
+        ledger.unread(ordinal)
+    ledger.changed(lambda ordinal: ordinal == 3)
+    assert ledger.failures == {0: 1}
+    assert ledger.counts()["x"].unreadable_attempts == 1
+
+
+def test_what_ended_before_a_place_is_counted() -> None:
+    """Trials whose terminal line stands before it, and none that is owed."""
+    ledger = Ledger(Plan(["a", "b"], ["x"], 2))
+    for ordinal, offset_bytes in ((0, 0), (1, 99), (2, 100)):
+        ledger.ended(ordinal, Standing.SCORED, offset_bytes)
+    assert [ledger.ended_before(place) for place in (0, 1, 100, 101)] == [0, 1, 2, 3]

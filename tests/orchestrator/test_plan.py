@@ -92,3 +92,12 @@ def test_keys_by_hand() -> None:
     assert PLAN.find("b::mockmed::ok::t10") == 21
     assert PLAN.find("b::ok::t10") == 43
     assert PLAN.cell(43) == Cell(task=1, arm=1, trial=10)
+
+
+def test_two_plans_of_the_same_trials_are_the_same() -> None:
+    """Lists and tuples of the same names make the same plan; another order or number does not."""
+    plan = Plan(["t0", "t1"], ["a"], 2)
+    assert plan.is_same(Plan(("t0", "t1"), ("a",), 2))
+    assert not plan.is_same(Plan(["t1", "t0"], ["a"], 2))
+    assert not plan.is_same(Plan(["t0", "t1"], ["a"], 3))
+    assert not plan.is_same(Plan(["t0", "t1"], ["b"], 2))

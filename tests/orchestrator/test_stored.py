@@ -50,7 +50,12 @@ def test_every_change_of_a_plan_is_named() -> None:
         "task b is gone",
         "task c is new",
         "arm x has changed",
-        "the provider (its version or its code) has changed",
+        "the provider (its version, its options, its code or the run's seed) has changed",
+    ]
+    reasons = {"arm x": ["its options", "its code"], "provider": ["the run's seed"]}
+    assert part_changes(before, parts(before["tasks"], {"x": "2"}, "q"), reasons) == [
+        "arm x has changed (its options, its code)",
+        "the provider (the run's seed) has changed",
     ]
     assert part_changes(before, parts({"b": "2", "a": "1"}, {"x": "1"})) == ["the tasks stand in another order"]
 
@@ -67,7 +72,7 @@ def test_figures_stay_those_of_their_plan(run_dir: Path) -> None:
     """Results made again after the arm's code has changed still name the plan by which its rows were made."""
     (run_dir.parent / "mine" / "stored_agent.py").write_text(AGENT + "# changed\n")
     stored, ended = open_stored(run_dir, os.environ), orchestrator.load(run_dir)
-    assert stored.prepared.plan_digest != stored.head["plan_digest"]
+    assert stored.prepared.plan_digest != stored.history.session["plan_digest"]
     made = make_results(run_dir, stored.run_id, stored.prepared, stored.history.ledger, stored.known)
     assert made == ended.summary
 

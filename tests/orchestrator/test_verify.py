@@ -9,9 +9,11 @@ import anyio
 import orjson
 import pytest
 
+from orchestrator.content import Content
+from orchestrator.history import read_history
 from orchestrator.journal import Journal, LineType, recover
 from orchestrator.kinds.base import DriverSide
-from orchestrator.results import write_results
+from orchestrator.results import kept_info, read_summary, write_results
 from orchestrator.verify import Difference, Verification, first_difference, verify_run
 from spec.errors import InputError
 
@@ -217,6 +219,114 @@ def test_a_reopened_trial_counts_by_its_last_end(make_run: MakeRun, tmp_path: Pa
         seed=0,
     )
     assert verify(after, tmp_path) == Verification(None, 180, verify(after, tmp_path).figures)
+
+
+def parts_of(run: FinishedRun, **arms: str) -> dict[str, Any]:
+    tasks = {task_id: f"digest of {task_id}" for task_id in run.plan.task_ids}
+    return {"tasks": tasks, "arms": {arm: arms.get(arm, "code") for arm in run.plan.arms}, "provider": "p"}
+
+
+def two_plans(run: FinishedRun, folder: Path, clock: Any, kept: str, first: Any, second: Any) -> Path:
+    """A run of two sessions whose arm ``kept`` was scored in the first one and not touched again."""
+    anyio.run(write_two_plans, run, folder / "journal.jsonl", clock, kept, (first, second))
+    history = read_history(folder / "journal.jsonl", run.plan)
+    write_results(
+        folder,
+        run_id="anchor",
+        kind_name="effect",
+        driver_side=run.driver,
+        plan=run.plan,
+        terminal=run.terminal,
+        counts=history.ledger.counts(),
+        info=kept_info(history.latest, history.ledger),
+        seed=0,
+    )
+    return folder
+
+
+async def write_two_plans(run: FinishedRun, path: Path, clock: Any, kept: str, plans: tuple[Any, Any]) -> None:
+    journal = Journal.create(
+        path, {"run_id": "anchor", "format": 1, "plan_digest": "first", "parts": plans[0]}, clock=clock
+    )
+
+    def score(ordinal: int, parts: Any, attempt: int) -> None:
+        row = run.row(ordinal)
+        body: dict[str, Any] = {
+            "attempt": attempt,
+            "trial_digest": Content(parts, run.plan).digest(ordinal, row["seed"]),
+            "row": row,
+        }
+        journal.append(LineType.SCORED, run.plan.key(ordinal), body)
+
+    for ordinal in range(len(run.plan)):
+        score(ordinal, plans[0], 1)
+    journal.append(LineType.RESUME, None, {"plan_digest": "second", "parts": plans[1]})
+    for ordinal in range(len(run.plan)):
+        if run.plan.arms[run.plan.arm_of(ordinal)] != kept:
+            journal.append(LineType.REOPENED, run.plan.key(ordinal), {"attempt": 1, "why": "changed"})
+            score(ordinal, plans[1], 2)
+    await journal.finish({"exit": 0, "conservation": {}})
+    journal.close()
+
+
+def test_kept_rows_of_an_earlier_plan_verify(anchor: FinishedRun, tmp_path: Path, still_clock: Any) -> None:
+    """Rows of two sessions with different parts are sound where every kept row has the digest of the latest plan."""
+    first, second = parts_of(anchor), parts_of(anchor, effect_verified="new code")
+    folder = two_plans(anchor, tmp_path, still_clock, "screen_only", first, second)
+    assert read_summary(folder)["info"]["kept"] == {"plans": 2, "trials": 90}
+    assert verify(anchor, folder).ok
+    edit_summary(folder, "info.kept.trials", 89)
+    assert difference_of(anchor, folder).where == "summary.json: info.kept.trials"
+
+
+def test_rows_of_two_plans_are_named(anchor: FinishedRun, tmp_path: Path, still_clock: Any) -> None:
+    """A kept row whose digest is not that of the latest plan is found, with its key, though every figure agrees."""
+    first, second = parts_of(anchor), parts_of(anchor, screen_only="new code")
+    folder = two_plans(anchor, tmp_path, still_clock, "screen_only", first, second)
+    key = anchor.plan.key(0)
+    found = difference_of(anchor, folder)
+    assert found.where == f"journal.jsonl: line 2: trial_digest of {key}"
+    assert found.found == Content(first, anchor.plan).digest(0, 0)
+    assert found.expected == Content(second, anchor.plan).digest(0, 0)
+
+
+def test_a_trial_without_a_row_is_looked_at_where_its_seed_is_known(
+    make_run: MakeRun, tmp_path: Path, still_clock: Any
+) -> None:
+    """An unscored trial of another plan behind the last row is found, but only by somebody who can say its seed."""
+    run = make_run(arms=("screen_only",), trials=1, unscored={8: "infrastructure"})
+    parts = parts_of(run)
+    path = tmp_path / "journal.jsonl"
+
+    async def write() -> None:
+        journal = Journal.create(path, {"run_id": "anchor", "format": 1, "parts": parts}, clock=still_clock)
+        for ordinal in range(9):
+            line_type, body = run.body(ordinal) or (LineType.NOTE, {})
+            seed = 0 if ordinal < 8 else 5
+            digest = Content(parts, run.plan).digest(ordinal, seed)
+            journal.append(line_type, run.plan.key(ordinal), {**body, "trial_digest": digest})
+        await journal.finish({"exit": 0, "conservation": {}})
+        journal.close()
+
+    anyio.run(write)
+    write_results(
+        tmp_path,
+        run_id="anchor",
+        kind_name="effect",
+        driver_side=run.driver,
+        plan=run.plan,
+        terminal=run.terminal,
+        counts=run.counts(),
+        info={},
+        seed=0,
+    )
+    assert verify(run, tmp_path).ok
+    seeds: list[int] = [0] * 8 + [5]
+    known: Any = {"driver_side": run.driver, "plan": run.plan, "seed": 0}
+    assert verify_run(tmp_path, **known, seed_of=lambda ordinal: seeds[ordinal]).ok
+    found = verify_run(tmp_path, **known, seed_of=lambda _: 0).difference
+    assert found is not None
+    assert found.where == f"journal.jsonl: line 10: trial_digest of {run.plan.key(8)}"
 
 
 class Plain:

@@ -36,19 +36,19 @@ LEASE_2: Final = (LineType.LEASE, None, {"lease": 2, "worker": "worker-1", "keys
 FAILED: Final = (LineType.FAILED, KEY, {"attempt": 1, "cause": "worker_lost", "detail": "it is gone"})
 SCORED: Final = (LineType.SCORED, KEY, {"attempt": 2, "row": {"outcome": "success"}})
 REOPENED: Final = (LineType.REOPENED, KEY, {"attempt": 2, "why": "retry"})
-RESUME: Final[tuple[LineType, None, dict[str, Any]]] = (LineType.RESUME, None, {})
+PARTS: Final[dict[str, Any]] = {
+    "tasks": {"mockmed::ok": "sha256:0"},
+    "arms": {"screen_only": "sha256:0"},
+    "provider": "sha256:0",
+}
+RESUME: Final[tuple[LineType, None, dict[str, Any]]] = (LineType.RESUME, None, {"parts": PARTS, "trials": 2})
 
 Lines = Sequence[tuple[LineType, str | None, dict[str, Any]]]
 
 
 async def write(run_dir: Path, lines: Lines) -> None:
-    parts: dict[str, Any] = {
-        "tasks": {"mockmed::ok": "sha256:0"},
-        "arms": {"screen_only": "sha256:0"},
-        "provider": "sha256:0",
-    }
     journal = Journal.create(
-        run_dir / "journal.jsonl", {"run_id": "one", "format": 1, "parts": parts}, clock=SystemClock()
+        run_dir / "journal.jsonl", {"run_id": "one", "format": 1, "parts": PARTS}, clock=SystemClock()
     )
     for line_type, key, body in lines:
         journal.append(line_type, key, body)

@@ -59,3 +59,40 @@ def test_the_digest_is_that_of_the_run(call: Call, config: Path, run_dir: Path) 
     """What a plan announces is what a run of it writes down."""
     digest = call("plan", "--config", config, "--json").json["plan_digest"]
     assert f'"plan_digest":"{digest}"'.encode() in (run_dir / "journal.jsonl").read_bytes()
+
+
+def test_a_plan_of_a_resume_says_what_it_would_do(call: Call, run_dir: Path) -> None:
+    """What is kept, owed and invalidated, arm by arm, with what changed; not a byte of the run is touched."""
+    before = {path: path.read_bytes() for path in run_dir.iterdir()}
+    found = call("plan", "--resume", run_dir, "--set", "arms.screen_only.deadline_s=9", "--json").json
+    assert (found["exit"], found["needs_accept_changes"], found["plan_digest"][:7]) == (0, True, "sha256:")
+    assert (found["trials"], found["kept"], found["owed"], found["invalidated"]) == (18, 0, 18, 18)
+    assert found["arms"]["screen_only"]["examples"][0] == "screen_only::mockmed::ok::t0"
+    assert [change["key"] for change in found["changes"]] == ["arms.screen_only.deadline_s", "parts.arms.screen_only"]
+    said = call("plan", "--resume", run_dir, "--set", "arms.screen_only.deadline_s=9")
+    assert "changed: arm screen_only has changed (its deadline)" in said.out
+    assert "of these 18 are other trials now" in said.out
+    assert "needs --accept-changes" in said.out
+    said = call("plan", "--resume", run_dir, "--set", "run.trials=3")
+    assert "27 trials are planned: 18 are kept, 9 are owed" in said.out
+    assert "free to change: run.trials = 3" in said.out
+    assert "18 ended trials" not in said.out
+    assert "9 ended trials are no longer planned" in call("plan", "--resume", run_dir, "--set", "run.trials=1").out
+    assert {path: path.read_bytes() for path in run_dir.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), "either --config FILE or --resume RUN_DIR"),
+        (("--config", "x.toml", "--resume", "x"), "either --config FILE or --resume RUN_DIR"),
+        (("--resume", "x", "--limit", "1"), "--resume takes the run's own configuration"),
+        (("--config", "x.toml", "--retry", "unreadable"), "--retry goes with --resume"),
+        (("--resume", "nowhere"), "there is no run here"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(call: Call, words: tuple[str, ...], text: str) -> None:
+    """A configuration or a run, each with its own options; the message says which."""
+    said = call("plan", *words)
+    assert said.code == 2
+    assert text in said.err

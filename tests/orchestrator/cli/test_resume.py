@@ -27,13 +27,31 @@ def test_a_held_lock_is_exit_five(call: Call, run_dir: Path) -> None:
 
 
 def test_a_gated_change_is_refused_with_its_name(call: Call, run_dir: Path) -> None:
-    """A key that results depend on is named, and accepting it does not mix two plans either."""
+    """A key that results depend on is named with what it invalidates; accepted, the run goes on and verifies."""
     before = (run_dir / "journal.jsonl").read_bytes()
-    for flags in ((), ("--accept-changes",)):
-        said = call("resume", run_dir, "--set", "run.seed=5", "--json", *flags)
-        assert said.code == 2
-        assert "run.seed was 0 and would be 5" in said.json["error"]["message"]
+    said = call("resume", run_dir, "--set", "run.seed=5", "--json")
+    assert said.code == 2
+    assert "run.seed was 0 and would be 5" in said.json["error"]["message"]
+    assert "invalidates 18 ended trials: 18 of screen_only" in said.json["error"]["message"]
     assert (run_dir / "journal.jsonl").read_bytes() == before
+    said = call("resume", run_dir, "--set", "run.seed=5", "--accept-changes", "--json")
+    assert (said.code, said.json["conservation"]["scored"]) == (0, 18)
+    assert "invalidates 18 ended trials" in said.err
+    assert call("verify", run_dir).code == 0
+    assert call("report", run_dir).code == 0
+    assert call("status", run_dir, "--json").json["sessions"] == 2
+
+
+def test_fewer_trials_are_a_gated_change_too(call: Call, run_dir: Path) -> None:
+    """Accepted, only what is planned is in a result: rows, counts, status, one trial, a replay."""
+    assert call("resume", run_dir, "--set", "run.trials=1").code == 2
+    said = call("resume", run_dir, "--set", "run.trials=1", "--accept-changes", "--json", "--quiet")
+    assert said.json["conservation"]["planned"] == 9
+    assert len((run_dir / "episodes.jsonl").read_bytes().splitlines()) == 9
+    assert call("status", run_dir, "--json").json["conservation"]["planned"] == 9
+    assert call("verify", run_dir).code == 0
+    assert call("trial", run_dir, "screen_only::mockmed::ok::t1").code == 2
+    assert call("replay", run_dir, "screen_only::mockmed::ok::t0").code == 0
 
 
 def test_a_folder_without_a_run_is_left_as_it_was(call: Call, tmp_path: Path) -> None:
