@@ -95,6 +95,20 @@ def close_own(descriptor: int) -> None:
     os.close(descriptor)
 
 
+@contextlib.contextmanager
+def owned(descriptor: int) -> Iterator[None]:
+    """Keep a descriptor that somebody else opens and closes, such as a socket's, from copies that are forked meanwhile.
+
+    Args:
+        descriptor: open for as long as the context lasts.
+    """
+    _own_descriptors.add(descriptor)
+    try:
+        yield
+    finally:
+        _own_descriptors.discard(descriptor)
+
+
 def _close_in_copies() -> None:
     for descriptor in _own_descriptors:
         with contextlib.suppress(OSError):

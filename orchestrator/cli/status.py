@@ -45,6 +45,7 @@ def status_command(run_dir: Path, as_json: bool) -> int:
             "paused": status.flight.paused,
             "draining": status.flight.draining,
             "silent_s": status.flight.silent_s,
+            "in_flight_max": status.flight.in_flight_max,
             "note": status.note or None,
         }
         answer_json(0, body)

@@ -46,6 +46,7 @@ class Client:
     Args:
         run_dir: the run directory.
         start_wait_s: how long to wait for a run that works and does not listen yet, in seconds.
+        answer_wait_s: how long an answer may take, in seconds.
         clock: where deadlines come from.
         pause: waits between two tries, in seconds.
     """
@@ -55,15 +56,12 @@ class Client:
         run_dir: Path,
         *,
         start_wait_s: float = 0.0,
+        answer_wait_s: float = ANSWER_WAIT_S,
         clock: Clock | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._run_dir, self._start_wait_s, self._clock, self._pause = (
-            run_dir,
-            start_wait_s,
-            clock or SystemClock(),
-            pause,
-        )
+        self._run_dir, self._start_wait_s, self._answer_wait_s = run_dir, start_wait_s, answer_wait_s
+        self._clock, self._pause = clock or SystemClock(), pause
 
     def command(self, do: Order) -> str:
         """Give an order; what happened.
@@ -114,13 +112,13 @@ class Client:
 
     def _ask(self, request: Request) -> Answer:
         with self._connected() as connection:
-            until_s = self._clock.monotonic() + ANSWER_WAIT_S
+            until_s = self._clock.monotonic() + self._answer_wait_s
             try:
-                connection.settimeout(ANSWER_WAIT_S)
+                connection.settimeout(self._answer_wait_s)
                 connection.sendall(to_line(request))
                 answer = read_answer(self._line(connection, until_s))
             except OSError as error:
-                reason = f"none within {ANSWER_WAIT_S:g} s" if isinstance(error, TimeoutError) else error.strerror
+                reason = f"none within {self._answer_wait_s:g} s" if isinstance(error, TimeoutError) else error.strerror
                 raise InputError(f"{self._run_dir}: the run gave no answer: {reason}; see `status`") from error
         if answer is None:
             raise self._strange()
@@ -145,7 +143,7 @@ class Client:
             return None
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with suppress(OSError):
-            connection.settimeout(ANSWER_WAIT_S)
+            connection.settimeout(self._answer_wait_s)
             connection.connect(str(path))
             listener = peer_uid(connection)
             if listener is None or listener == self._run_dir.stat().st_uid:

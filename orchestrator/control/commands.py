@@ -64,7 +64,7 @@ class Commands:
         if request.do == "unpause":
             return refusal(ENDING) if ending else await self._done(run.unpause, "no longer paused")
         if request.do == "drain":
-            text = "stopped: no new trials, what runs may end; the rest stays owed"
+            text = f"stopped: no new trials, what runs may end; `resume {self._run_dir}` goes on with the rest"
             return Answer(done=True, text=f"{ENDING} already") if ending else await self._done(run.drain, text)
         return await self._done(run.cancel, "stopped: what is owed is cancelled, what runs too")
 

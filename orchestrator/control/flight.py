@@ -21,6 +21,9 @@ from orchestrator.runlock import is_locked
 from spec.clock import Clock
 from spec.errors import InputError
 
+LOOK_WAIT_S: Final = 3.0
+"""How long a run may take to answer before what it has left is told instead."""
+
 UNKNOWN_PHASE: Final = "leased"
 """What is told of a trial of which only the lease is known."""
 
@@ -64,6 +67,7 @@ class Flight:
         left_off: how many more there are.
         paused, draining: whether somebody has asked for that.
         silent_s: seconds since anything was heard of a worker or an oracle, or None where that is not known.
+        in_flight_max: how many arms may run at once, in all, or None where that is not known.
     """
 
     live: bool
@@ -73,6 +77,7 @@ class Flight:
     paused: bool = False
     draining: bool = False
     silent_s: float | None = None
+    in_flight_max: int | None = None
 
 
 def read_flight(run_dir: Path, clock: Clock, key: str | None = None) -> Flight:
@@ -87,12 +92,12 @@ def read_flight(run_dir: Path, clock: Clock, key: str | None = None) -> Flight:
         JournalDamaged: the run does not answer, and its journal is damaged before its last commit.
     """
     try:
-        view = Client(run_dir, clock=clock).look(key)
+        view = Client(run_dir, answer_wait_s=LOOK_WAIT_S, clock=clock).look(key)
     except InputError:
         return _left_behind(run_dir, clock, key)
     now = clock.utc_now()
     trials = tuple(sorted((_told(trial, now) for trial in view.trials), key=lambda trial: -trial.age_s))
-    return Flight(True, now, trials, view.left_off, view.paused, view.draining, view.silent_s)
+    return Flight(True, now, trials, view.left_off, view.paused, view.draining, view.silent_s, view.in_flight_max)
 
 
 def _left_behind(run_dir: Path, clock: Clock, key: str | None) -> Flight:
@@ -116,7 +121,7 @@ def _left_behind(run_dir: Path, clock: Clock, key: str | None) -> Flight:
     if look is None:
         return Flight(False, seen_at, tuple(trials))
     view = look.view
-    return Flight(False, seen_at, tuple(trials), 0, view.paused, view.draining, view.silent_s)
+    return Flight(False, seen_at, tuple(trials), 0, view.paused, view.draining, view.silent_s, view.in_flight_max)
 
 
 class _Leases:

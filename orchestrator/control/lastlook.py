@@ -20,8 +20,8 @@ from orchestrator.files import OS_FILES, FileSystem, write_whole
 from spec.clock import Clock
 
 LAST_LOOK: Final = "in_flight.json"
-LAST_LOOK_BYTES_MAX: Final = 2 * 1024 * 1024
-_TRIALS_BYTES_MAX: Final = 1024 * 1024
+LAST_LOOK_BYTES_MAX: Final = 1024 * 1024
+_TRIALS_BYTES_MAX: Final = 512 * 1024
 _MOMENT: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$"
 
 
@@ -51,6 +51,12 @@ def read_last_look(run_dir: Path) -> LastLook | None:
             return LastLook.model_validate_json(file.read(LAST_LOOK_BYTES_MAX), strict=True)
     except (OSError, ValidationError):
         return None
+
+
+def remove_last_look(run_dir: Path, files: FileSystem = OS_FILES) -> None:
+    """Remove the file, where there is one: from here on the journal alone says how it ended."""
+    with contextlib.suppress(OSError):
+        files.unlink(run_dir / LAST_LOOK)
 
 
 class LookKeeper:
@@ -88,11 +94,6 @@ class LookKeeper:
             with contextlib.suppress(OSError):
                 await to_thread.run_sync(self._put, line, limiter=self._thread)
             await self._clock.sleep(self.every_s)
-
-    def remove(self) -> None:
-        """Remove the file: the journal alone says how it ended."""
-        with contextlib.suppress(OSError):
-            self._files.unlink(self._path)
 
     def _put(self, line: bytes) -> None:
         temporary = self._path.with_name(f".{LAST_LOOK}.tmp")

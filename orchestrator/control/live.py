@@ -50,10 +50,6 @@ class LiveControl:
             tasks.start_soon(self._keeper.keep)
             await serve_control(self._run_dir, self._commands.answer, clock=self._clock, notice=self._notice)
 
-    def ended(self) -> None:
-        """The session ends as it should: the journal says all there is."""
-        self._keeper.remove()
-
     async def _noted(self, text: str) -> None:
         self._notice(text)
         await self._note(text)

@@ -35,34 +35,49 @@ def identity(run_dir: Path) -> str:
 
 
 @contextmanager
-def socket_place(run_dir: Path, temp_dir: Path | None = None) -> Iterator[Path]:
-    """A path for the socket, linked from the run directory for as long as the context lasts.
+def private_path(temp_dir: Path | None = None) -> Iterator[Path]:
+    """A path for a socket in a directory that nobody else may enter and that is removed with all that is in it.
 
     A copy of this process, forked by an arm, removes nothing when it leaves.
 
     Args:
-        run_dir: the run directory, whose lock is held.
         temp_dir: the system's directory for temporary files; None: as Python finds it.
 
     Raises:
         OSError: there can be none here.
     """
-    link = run_dir / LINK_NAME
-    _clear_stale(link)
     owner = os.getpid()
     root = short_root(Path(tempfile.gettempdir()) if temp_dir is None else temp_dir)
     directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
     try:
         directory.chmod(DIRECTORY_MODE)  # once more, since a umask can take bits from the owner too
-        path = directory / SOCKET_NAME
-        _put_link(link, path)
-        yield path
+        yield directory / SOCKET_NAME
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def linked(run_dir: Path, path: Path) -> Iterator[None]:
+    """Let the run directory lead to a socket, which listens already, for as long as the context lasts.
+
+    Args:
+        run_dir: the run directory, whose lock is held.
+        path: of ``private_path``.
+
+    Raises:
+        OSError: the directory takes no link, or what stands in its place is none.
+    """
+    link, owner = run_dir / LINK_NAME, os.getpid()
+    _clear_stale(link)
+    _put_link(link, path)
+    try:
+        yield
     finally:
         if os.getpid() == owner:
             with contextlib.suppress(OSError):
-                if link.readlink().parent == directory:
+                if link.readlink() == path:
                     link.unlink()
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 def short_root(temp_dir: Path) -> Path:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from anyio.abc import SocketListener, SocketStream, TaskGroup
+from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from orchestrator.control.place import socket_place
+from orchestrator.control.place import linked, private_path
 from orchestrator.control.protocol import REQUEST_BYTES_MAX, Answer, Request, read_request, refusal, to_line
-from orchestrator.files import FILE_MODE
+from orchestrator.files import FILE_MODE, owned
 from spec.clock import Clock
 
 CONNECTIONS_MAX: Final = 16
@@ -45,10 +45,13 @@ async def serve_control(
         temp_dir: the system's directory for temporary files; None: as Python finds it.
     """
     try:
-        with socket_place(run_dir, temp_dir) as path:
+        with private_path(temp_dir) as path:
             listener = await anyio.create_unix_listener(path, mode=FILE_MODE, backlog=CONNECTIONS_MAX)
-            async with listener, anyio.create_task_group() as connections:
-                await _Server(answer, clock).accept(listener, connections)
+            descriptor = listener.extra(SocketAttribute.raw_socket).fileno()  # noqa: S610 - a socket, no query
+            async with listener:
+                with linked(run_dir, path), owned(descriptor):  # a forked copy must not answer in the run's place
+                    async with anyio.create_task_group() as connections:
+                        await _Server(answer, clock).accept(listener, connections)
     except OSError as error:
         notice(f"this run cannot be controlled from another terminal: {error.strerror or error}")
 

@@ -21,6 +21,7 @@ from orchestrator.files import (
     ShortWrite,
     check_room,
     make_private_directory,
+    owned,
     unwritable,
     write_atomically,
     write_whole,
@@ -272,3 +273,23 @@ def test_a_copy_of_the_process_cannot_write_what_is_open(tmp_path: Path) -> None
     OS_FILES.write(descriptor, b"once")
     OS_FILES.close(descriptor)
     assert (tmp_path / "journal").read_bytes() == b"once"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_socket_is_kept_from_copies_for_a_while(tmp_path: Path) -> None:
+    """Inside the context a forked copy does not have the descriptor, behind it a copy has it again."""
+    with (tmp_path / "file").open("wb") as file:
+
+        def copy_has_it() -> bool:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    os.fstat(file.fileno())
+                except OSError:
+                    os._exit(1)
+                os._exit(0)
+            return os.waitpid(pid, 0)[1] == 0
+
+        with owned(file.fileno()):
+            assert not copy_has_it()
+        assert copy_has_it()

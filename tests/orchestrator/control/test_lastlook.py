@@ -10,7 +10,7 @@ import anyio
 import orjson
 import pytest
 
-from orchestrator.control.lastlook import LAST_LOOK, LAST_LOOK_BYTES_MAX, LookKeeper, read_last_look
+from orchestrator.control.lastlook import LAST_LOOK, LAST_LOOK_BYTES_MAX, LookKeeper, read_last_look, remove_last_look
 from orchestrator.control.protocol import ViewTold
 from orchestrator.files import OsFiles
 from spec.clock import Clock
@@ -56,8 +56,8 @@ async def test_the_last_look_is_replaced_and_removed(clock: Clock, told_run: Any
     assert (first.session, first.view) == (3, ViewTold.of(told_run.look()).model_copy(update={"paused": False}))
     assert second.view.paused
     assert second.at > first.at
-    keeper.remove()
-    keeper.remove()
+    remove_last_look(tmp_path)
+    remove_last_look(tmp_path)
     assert names_in(tmp_path) == []
 
 

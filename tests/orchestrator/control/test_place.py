@@ -6,11 +6,12 @@ import os
 import socket
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from orchestrator.control.place import SOCKET_PATH_BYTES_MAX, identity, linked_socket, short_root, socket_place
+from orchestrator.control.place import SOCKET_PATH_BYTES_MAX, identity, linked, linked_socket, private_path, short_root
 
 
 @pytest.fixture
@@ -35,6 +36,13 @@ def strict_umask() -> Iterator[None]:
     before = os.umask(0o777)
     yield
     os.umask(before)
+
+
+@contextmanager
+def socket_place(run_dir: Path, temp_dir: Path) -> Iterator[Path]:
+    """Both contexts, as the server enters them."""
+    with private_path(temp_dir) as path, linked(run_dir, path):
+        yield path
 
 
 def listen(path: Path) -> socket.socket:
