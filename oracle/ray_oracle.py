@@ -41,8 +41,9 @@ class RayOracle:
         """Learn of a worker that takes a lost one's place."""
         self._workers[name] = worker
 
-    async def ping(self) -> None:
-        """Give a sign of life."""
+    async def ping(self) -> float:
+        """Give a sign of life; that it comes says that the loop moves."""
+        return 0.0
 
     async def pid(self) -> int:
         """The process that hosts the oracle."""

@@ -119,7 +119,8 @@ class Replay:
     def _failed(self, line: Line) -> None:
         ordinal = self._ordinal(line.key, line)
         if ordinal is not None:
-            self.ledger.failed(ordinal)
+            if line.fields().get("counted", True):  # where a worker was lost with many trials, it counts against none
+                self.ledger.failed(ordinal)
             self._count_unreadable(ordinal, line)
 
     def _reopened(self, line: Line) -> None:

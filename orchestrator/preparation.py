@@ -13,12 +13,13 @@ from typing import Any, Final
 from arms.loading import instantiate
 from orchestrator.config import ArmTable, LoadedConfig, RunConfig, choose_tasks, plan_config_part
 from orchestrator.content import Content
-from orchestrator.kinds.base import DriverSide, Kind
+from orchestrator.kinds.base import DriverSide, Kind, WorkerSide
 from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
 from providers.base import Provider
 from spec.canonical import Json, JsonObject, canonical_json, content_digest
 from spec.errors import ConfigError, ConfigErrors, ProviderFault, let_interruptions_through
+from spec.report import ArmFault
 from spec.text import describe
 from spec.trial import Payload
 
@@ -106,6 +107,17 @@ class Prepared:
     def trial_digest(self, ordinal: int, seed: int) -> str:
         """The content of one trial; resume compares it."""
         return self.content.digest(ordinal, seed)
+
+    def not_reported(self, fault: ArmFault, detail: str) -> JsonObject:
+        """The report that stands for an arm that broke the rules, as the kind's worker side makes it."""
+        side_of: Any = import_reference(self.kind.worker, self.loaded.folder)
+        side: WorkerSide = side_of()
+        return side.not_reported(fault, detail)
+
+    def patience_s(self) -> float:
+        """Seconds that the most patient task lets a live record be waited for; 0 where its kind does not say."""
+        told: Callable[[], float] = getattr(self.side, "patience_s", lambda: 0.0)
+        return told()
 
     @cached_property
     def content(self) -> Content:

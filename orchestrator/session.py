@@ -19,11 +19,12 @@ from anyio.abc import TaskGroup
 from orchestrator.config import Change, LoadedConfig
 from orchestrator.content import Content, other_digest
 from orchestrator.engine.backends import Backend, backend_of
-from orchestrator.engine.driver import Driver, Rules
+from orchestrator.engine.driver import Driver
 from orchestrator.engine.leasing import Leasing
 from orchestrator.engine.leftovers import Run
 from orchestrator.engine.peers import Crew
 from orchestrator.engine.progress import report_progress
+from orchestrator.engine.rules import Rules
 from orchestrator.engine.signals import Signals
 from orchestrator.files import check_room, write_atomically
 from orchestrator.history import JOURNAL_NAME, History, LatestPlan, begin
@@ -266,6 +267,10 @@ def _driver(session: Session, watcher: Watcher) -> Driver:
         stall_report_s=config.limits.stall_report_s,
         heartbeat_s=config.limits.heartbeat_s,
         losses_max=config.limits.worker_failures_max,
+        open_s=config.limits.open_s,
+        baseline_s=config.limits.baseline_s,
+        deadlines_s={arm.name: config.arm_deadline_s(arm) for arm in config.arms},
+        read_s=prepared.patience_s() + config.oracle.read_attempts * config.oracle.read_deadline_s,
         isolation=prepared.isolation(),
     )
     return Driver(
@@ -274,6 +279,7 @@ def _driver(session: Session, watcher: Watcher) -> Driver:
         leasing=leasing,
         journal=session.journal,
         side=prepared.side,
+        not_reported=prepared.not_reported,
         payload=prepared.payload,
         trial_digest=prepared.trial_digest,
         rules=rules,

@@ -23,6 +23,7 @@ Foreign errors are placed in this tree where they enter: Ray's in ``orchestrator
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -172,17 +173,18 @@ class PeerLost(OrchestratorError):
     Args:
         name: which peer.
         why: what was seen.
+        sick: given up because too much failed there, so that no arm that ran there is to blame for the end.
     """
 
     exit_code = 3
 
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
-        super().__init__(f"{name} is lost: {why}")
+    def __init__(self, name: str, why: str, *, sick: bool = False) -> None:
+        self.name, self.why, self.sick = name, why, sick
+        super().__init__(f"{name} is {'given up' if sick else 'lost'}: {why}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the fields when the error crosses a process border."""
-        return type(self), (self.name, self.why)
+        return partial(type(self), sick=self.sick), (self.name, self.why)
 
 
 class ConservationBroken(OrchestratorError):

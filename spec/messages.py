@@ -23,6 +23,8 @@ class Cause(StrEnum):
     UNREADABLE = "unreadable"
     WORKER_LOST = "worker_lost"
     ORACLE_LOST = "oracle_lost"
+    KILLED_WORKER = "killed_worker"
+    STOPPED = "stopped"
     INTERNAL = "internal"
 
 

@@ -38,6 +38,9 @@ EXPECTED: Final[Mapping[type[TrialEvent], tuple[Phase, ...]]] = {
 HELD: Final = (Phase.OPENING, Phase.BASELINE, Phase.RUNNING)
 """In which phases a trial is in its worker's hands: lost with it."""
 
+HOSTED: Final = (Phase.OPENING, Phase.RUNNING)
+"""In which phases a trial waits for its worker."""
+
 ASKED: Final = (Phase.BASELINE, Phase.READING)
 """In which phases a trial waits for an answer of its oracle: lost with it."""
 
@@ -49,14 +52,31 @@ class Active:
         link, oracle: the places of its worker and its oracle.
         host: the worker that opened its fixture.
         generation: who of the oracle's place read its baseline.
-        since: when it entered its phase, seconds of the monotonic clock.
+        outlives: whether its record outlives its worker; known once its fixture stands.
+        leased_at, since: when it was leased and when it entered its phase, seconds of the monotonic clock.
+        last_event: what was heard of it last.
     """
 
-    __slots__ = ("finished", "generation", "host", "link", "oracle", "phase", "since", "trial")
+    __slots__ = (
+        "finished",
+        "generation",
+        "host",
+        "last_event",
+        "leased_at",
+        "link",
+        "oracle",
+        "outlives",
+        "phase",
+        "since",
+        "trial",
+    )
 
-    def __init__(self, trial: Trial, link: WorkerLink, oracle: OracleLink, since: float) -> None:
-        self.trial, self.link, self.oracle, self.since = trial, link, oracle, since
+    def __init__(self, trial: Trial, link: WorkerLink, oracle: OracleLink, now: float) -> None:
+        self.trial, self.link, self.oracle = trial, link, oracle
+        self.leased_at = self.since = now
         self.phase = Phase.OPENING
+        self.last_event = "leased"
         self.generation = oracle.generation
         self.host = link.peer
+        self.outlives = False
         self.finished: Finished | None = None

@@ -30,13 +30,13 @@ class Committer:
 
     Args:
         journal: where lines go.
-        group_commit_s: seconds to wait for more lines before a sync.
+        group_commit_s: seconds to wait for more lines before a sync; asked anew each time.
         clock: where time comes from.
         acknowledged: called after each group, when all its ``committed`` have been called.
     """
 
     def __init__(
-        self, journal: Journal, *, group_commit_s: float, clock: Clock, acknowledged: Callable[[], None]
+        self, journal: Journal, *, group_commit_s: Callable[[], float], clock: Clock, acknowledged: Callable[[], None]
     ) -> None:
         self._journal, self._group_commit_s, self._clock = journal, group_commit_s, clock
         self._acknowledged = acknowledged
@@ -56,7 +56,7 @@ class Committer:
         """
         while True:
             await self._arrived.wait()
-            await self._clock.sleep(self._group_commit_s)
+            await self._clock.sleep(self._group_commit_s())
             await self.flush()
 
     async def flush(self) -> None:

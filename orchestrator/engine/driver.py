@@ -8,28 +8,31 @@ in the links and leaves in batches.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
 
 from oracle.base import Judgement
-from orchestrator.engine.active import ASKED, EXPECTED, HELD, Active, Phase, TrialEvent
+from orchestrator.engine.active import Active, Phase
 from orchestrator.engine.committer import Committer, Entry
 from orchestrator.engine.leasing import Leasing
-from orchestrator.engine.links import OracleLink, WorkerLink
-from orchestrator.engine.peers import Crew, OraclePeer, WorkerPeer
+from orchestrator.engine.links import OracleLink, Outbox, WorkerLink
+from orchestrator.engine.losses import Losses
+from orchestrator.engine.peers import Crew, WorkerPeer
+from orchestrator.engine.rules import Rules
+from orchestrator.engine.stalls import Stalls
+from orchestrator.engine.trials import Trials
+from orchestrator.engine.view import RunView
 from orchestrator.journal import Journal, LineType
 from orchestrator.kinds.base import DriverSide, Execution
-from orchestrator.ledger import Ledger, Standing
+from orchestrator.ledger import Ledger
 from orchestrator.plan import Plan
 from spec.canonical import Json, JsonObject
 from spec.clock import Clock
-from spec.errors import PeerLost, RunIncomplete
-from spec.groups import leaves
+from spec.errors import PeerLost
 from spec.messages import (
     Cause,
     Failed,
@@ -45,35 +48,27 @@ from spec.messages import (
     Unread,
     WorkerEvent,
 )
+from spec.reading import ChannelName
+from spec.report import ArmFault
 from spec.text import describe
 from spec.trial import Payload, Trial, trial_key
 
-BACKOFF_FIRST_S: Final = 0.2
-BACKOFF_MAX_S: Final = 30.0
-LIFE_SIGN_S: Final = 6.0
+CANCELLED_AT_ONCE: Final = 10_000
+"""Owed trials that are cancelled with one commit, when the rest of a run is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the driver goes by.
+RULES_KEYS: Final = {
+    "run.drain_s": ("drain_s", 1.0),
+    "limits.stall_report_s": ("stall_report_s", 1.0),
+    "limits.heartbeat_s": ("heartbeat_s", 1.0),
+    "limits.group_commit_ms": ("group_commit_s", 0.001),
+}
+"""Key of the configuration -> name and unit of a rule, for those that may change while a run works."""
 
-    Attributes:
-        attempts: executions of a trial before it is counted unreadable or infrastructure.
-        drain_s: seconds that running arms get after the first signal.
-        group_commit_s: seconds that a line may wait for others before it is synced.
-        stall_report_s: seconds without any event after which the driver says what it waits for.
-        heartbeat_s: seconds between two signs of life that are asked of a peer.
-        losses_max: workers and oracles that may be lost with no row in between before the run gives up.
-        isolation: arm -> its isolation level.
-    """
 
-    attempts: int
-    drain_s: float
-    group_commit_s: float
-    stall_report_s: float
-    heartbeat_s: float
-    losses_max: int
-    isolation: Mapping[str, str]
+class _Drawn(NamedTuple):
+    payload: Payload
+    problem: str
 
 
 class Driver:
@@ -85,6 +80,7 @@ class Driver:
         leasing: which go out next.
         journal: where every line goes.
         side: the kind's driver side.
+        not_reported: the report that stands for an arm that broke the rules, as the kind's worker side makes it.
         payload: (task place, trial) -> payload.
         trial_digest: (ordinal, seed) -> content digest of the trial.
         rules: what to go by.
@@ -101,6 +97,7 @@ class Driver:
         leasing: Leasing,
         journal: Journal,
         side: DriverSide,
+        not_reported: Callable[[ArmFault, str], JsonObject],
         payload: Callable[[int, int], Payload],
         trial_digest: Callable[[int, int], str],
         rules: Rules,
@@ -108,107 +105,196 @@ class Driver:
         notice: Callable[[str], None],
         leases: int = 0,
     ) -> None:
-        self._plan, self.ledger, self._leasing, self._side = plan, ledger, leasing, side
-        self._payload, self._trial_digest, self._rules, self._clock = payload, trial_digest, rules, clock
-        self._notice = notice
+        self._plan, self.ledger, self.leasing, self._side = plan, ledger, leasing, side
+        self._not_reported, self._payload, self.rules, self._clock = not_reported, payload, rules, clock
         self._committer = Committer(
-            journal, group_commit_s=rules.group_commit_s, clock=clock, acknowledged=self._move_on
+            journal, group_commit_s=lambda: rules.group_commit_s, clock=clock, acknowledged=self.move_on
         )
-        self.active: dict[int, Active] = {}
+        self.trials = Trials(
+            plan=plan,
+            ledger=ledger,
+            leasing=leasing,
+            committer=self._committer,
+            trial_digest=trial_digest,
+            rules=rules,
+            clock=clock,
+        )
+        self._losses = Losses(
+            self.trials, rules=rules, clock=clock, notice=notice, killed=self._on_killed, move_on=self.move_on
+        )
+        self._stalls = Stalls(self.trials, rules=rules, clock=clock, notice=notice, move_on=self.move_on)
         self.labels: dict[str, Counter[str]] = {arm: Counter() for arm in plan.arms}
+        self._outbox = Outbox()
         self._workers: list[WorkerLink] = []
         self._oracles: list[OracleLink] = []
         self._leased: dict[tuple[str, int], list[str]] = {}
         self._leases = leases
-        self._losses = 0
-        self._draining = False
         self._over = anyio.Event()
-        self._now = clock.monotonic()
+        self._cancelling: anyio.Event | None = None
         self._tasks: TaskGroup | None = None
 
     # The run loop
 
     async def run(self, crew: Crew) -> None:
-        """Work until nothing is owed, or until drained or stopped.
+        """Work until nothing is owed, or until drained, cancelled or stopped.
 
         Raises:
             RunIncomplete: what carries the crew is gone, or its members are lost one after the other.
             JournalUnwritable: a row could not be made durable.
         """
-        self._workers = [WorkerLink(peer, list(self._plan.arms)) for peer in crew.workers]
-        self._oracles = [OracleLink(peer) for peer in crew.oracles]
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
+                self.trials.open(tasks, self.move_on)
                 tasks.start_soon(self._committer.serve)
                 tasks.start_soon(crew.watch)
-                for worker in self._workers:
-                    tasks.start_soon(self._keep_worker, worker, crew)
-                for oracle in self._oracles:
-                    tasks.start_soon(self._keep_oracle, oracle, crew)
-                tasks.start_soon(self._watch_for_stalls)
-                self._move_on()
+                tasks.start_soon(self._stalls.watch)
+                self._take_on(crew, tasks)
+                self.move_on()
                 await self._over.wait()
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
+            self.trials.close()
             self._over.set()
             await self._committer.flush()  # shielded; what was judged is kept however this ended
 
+    def _take_on(self, crew: Crew, tasks: TaskGroup) -> None:
+        """Give each member of the crew a place that is kept filled."""
+        for oracle in [OracleLink(peer, self._outbox) for peer in crew.oracles]:
+            self._oracles.append(oracle)
+            tasks.start_soon(self._losses.keep_oracle, oracle, crew, partial(self._hear_oracle, oracle))
+        for peer in crew.workers:
+            self._employ(peer, crew, tasks)
+        tasks.start_soon(self._welcome, crew, tasks)
+
+    def _employ(self, peer: WorkerPeer, crew: Crew, tasks: TaskGroup) -> None:
+        worker = WorkerLink(peer, list(self._plan.arms), self._outbox)
+        self._workers.append(worker)
+        self.leasing.join(worker)
+        tasks.start_soon(self._losses.keep_worker, worker, crew, partial(self._hear_worker, worker))
+
+    async def _welcome(self, crew: Crew, tasks: TaskGroup) -> None:
+        """Give those who join during the run a place too."""
+        while True:
+            self._employ(await crew.joined(), crew, tasks)
+            self.move_on()
+
+    def move_on(self) -> None:
+        """Lease what there is room for, send what has piled up, and see whether the run is over."""
+        if self._over.is_set():
+            return
+        if not self.trials.draining:
+            self.leasing.deal(len(self.trials.active), self._lease)
+            self._journal_leases()
+        self._outbox.flush()
+        if not self.trials.active and (self.ledger.owed() == 0 or self._drained()):
+            self._over.set()
+
+    def _drained(self) -> bool:
+        return self.trials.draining and (self._cancelling is None or self._cancelling.is_set())
+
+    # Control from outside
+
+    def look(self) -> RunView:
+        """What is on its way."""
+        return self._stalls.look()
+
+    def pause(self) -> None:
+        """Lease and start nothing more until ``unpause``; arms that run go on."""
+        self.leasing.pause(True)
+        self.move_on()
+
+    def unpause(self) -> None:
+        """Lease and start again."""
+        self.leasing.pause(False)
+        self.move_on()
+
+    def adjust(self, key: str, value: int | float) -> None:
+        """Take a new value of a key that may change while a run works; it is a right one.
+
+        Raises:
+            KeyError: the key is not such a one.
+        """
+        table, _, rest = key.partition(".")
+        if table == "arms" and rest.endswith(".in_flight"):
+            self.leasing.adjust(limits={rest.removesuffix(".in_flight"): int(value)})
+        elif key == "engine.in_flight":
+            self.leasing.adjust(in_flight=int(value))
+        elif key == "engine.lease_max":
+            self.leasing.adjust(lease_max=int(value))
+        else:
+            name, unit = RULES_KEYS[key]
+            setattr(self.rules, name, value * unit)
+        self.move_on()
+
     def drain(self) -> None:
         """Start nothing more; what runs may end within ``drain_s``."""
-        if self._draining or self._tasks is None:
+        if self.trials.draining or self._tasks is None:
             return
-        self._draining = True
+        self.trials.draining = True
         for link in self._workers:
             link.halt()
-        for active in [a for a in self.active.values() if a.phase in (Phase.OPENING, Phase.BASELINE)]:
-            self._release(active)
+        for active in [a for a in self.trials.active.values() if a.phase in (Phase.OPENING, Phase.BASELINE)]:
+            self.trials.release(active)
         self._tasks.start_soon(self._end_drain)
-        self._move_on()
+        self.move_on()
+
+    def cancel(self) -> None:
+        """Start nothing more and break off what runs; what is owed becomes cancelled. What is being read may end."""
+        if self._tasks is None or self._cancelling is not None:
+            return
+        self._cancelling = anyio.Event()
+        self.drain()
+        for active in [a for a in self.trials.active.values() if a.phase is Phase.RUNNING]:
+            self.trials.end_arm(active)
+            self.trials.count_apart(active, Cause.STOPPED, "the run was stopped while the arm ran")
+        self._tasks.start_soon(self._cancel_rest)
 
     def stop(self) -> None:
         """End at once; what is on its way stays owed."""
         self._over.set()
 
     async def _end_drain(self) -> None:
-        await self._clock.sleep(self._rules.drain_s)
+        await self._clock.sleep(self.rules.drain_s)
+        if self._cancelling is not None:
+            await self._cancelling.wait()
         self._over.set()
 
-    def _move_on(self) -> None:
-        """Lease what there is room for, send what has piled up, and see whether the run is over."""
-        if self._over.is_set():
-            return
-        places = [worker for worker in self._workers if worker.filled]
-        if places and not self._draining:
-            self._leasing.deal(places, len(self.active), self._lease)
-            self._journal_leases()
-        for worker in self._workers:
-            worker.flush()
-        for oracle in self._oracles:
-            oracle.flush()
-        if not self.active and (self._draining or self.ledger.owed() == 0):
-            self._over.set()
+    async def _cancel_rest(self) -> None:
+        """Cancel what is owed and not on its way, in commits of bounded size."""
+        owed = [place for place in range(len(self._plan)) if self.ledger.is_owed(place)]
+        for first in range(0, len(owed), CANCELLED_AT_ONCE):
+            for ordinal in owed[first : first + CANCELLED_AT_ONCE]:
+                if ordinal not in self.trials.active:
+                    self.trials.cancel_owed(ordinal, self._drawn(ordinal).payload.seed)
+            await self._committer.flush()
+        assert self._cancelling is not None
+        self._cancelling.set()
+        self.move_on()
+
+    # Leases
+
+    def _drawn(self, ordinal: int) -> _Drawn:
+        """The payload of a trial; whatever a provider raises is its own fault, never the run's."""
+        cell = self._plan.cell(ordinal)
+        try:
+            return _Drawn(self._payload(cell.task, cell.trial), "")
+        except BaseException as error:  # noqa: BLE001 - see above
+            return _Drawn(Payload(0, {}), describe(error, "the payload"))
 
     def _lease(self, ordinal: int, link: WorkerLink) -> None:
-        cell = self._plan.cell(ordinal)
-        problem = ""
-        try:
-            seed, params = self._payload(cell.task, cell.trial)
-        except BaseException as error:  # noqa: BLE001 - whatever a provider raises is its own fault, never the run's
-            seed, params, problem = 0, {}, describe(error, "the payload")
+        cell, ((seed, params), problem) = self._plan.cell(ordinal), self._drawn(ordinal)
         task_id, arm = self._plan.task_ids[cell.task], self._plan.arms[cell.arm]
         attempt = self.ledger.next_attempt(ordinal)
         trial = Trial(ordinal, trial_key(arm, task_id, cell.trial), task_id, arm, cell.trial, seed, params, attempt)
-        self.ledger.started(ordinal, attempt)
-        oracle = self._oracles[ordinal % len(self._oracles)]
-        active = self.active[ordinal] = Active(trial, link, oracle, self._now)
+        active = self.trials.start(trial, link, self._oracles[ordinal % len(self._oracles)])
         self._leased.setdefault((link.peer.name, attempt), []).append(trial.key)
         if problem:
-            self._end_arm(active)
-            self._attempt_failed(active, Cause.PROVIDER, problem)
+            self.trials.end_arm(active)
+            self.trials.failed(active, Cause.PROVIDER, problem)
         else:
-            link.lease.append(trial)
+            link.lease(trial)
 
     def _journal_leases(self) -> None:
         """Write down what was leased: a start without an end is what was in flight at a crash."""
@@ -222,92 +308,111 @@ class Driver:
 
     async def _hear_worker(self, link: WorkerLink) -> None:
         async for events in link.peer.events():
-            self._now = self._clock.monotonic()
+            self.trials.tick()
+            link.heard_at = self.trials.now
             for event in events:
                 self._on_worker_event(event)
-            self._move_on()
+            self._losses.check_health(link, self._workers)
+            self.move_on()
         raise PeerLost(link.peer.name, "its events ended")
 
     def _on_worker_event(self, event: WorkerEvent) -> None:
         if isinstance(event, Noted):
             self._committer.add(Entry(LineType.NOTE, None, {"text": event.text}))
             return
-        active = self._current(event)
+        active = self.trials.current(event)
         if active is None:
             return
         match event:
             case Finished():
+                active.link.failures_in_a_row, active.link.replaced_sick = 0, False
                 self._on_finished(active, event)
             case Opened():
                 self._on_opened(active, event)
             case Failed():
-                self._end_arm(active)
-                self._attempt_failed(active, event.cause, event.detail)
+                active.link.failures_in_a_row += 1
+                self.trials.end_arm(active)
+                self.trials.failed(active, event.cause, event.detail)
             case Returned():
-                self._release(active)
-                if not self._draining:
-                    self._leasing.again(active.trial.ordinal)
+                self.trials.release(active)
+                if not self.trials.draining:
+                    self.leasing.again(active.trial.ordinal)
             case _ as never:
                 assert_never(never)
 
     def _on_opened(self, active: Active, event: Opened) -> None:
         trial = active.trial
-        self._enter(active, Phase.BASELINE)
+        self.trials.enter(active, Phase.BASELINE)
         active.generation = active.oracle.generation
-        active.oracle.before.append(
+        active.outlives = event.read_path.channel != ChannelName.SNAPSHOT
+        active.oracle.read_before(
             ReadBefore(trial.ordinal, trial.attempt, trial.key, trial.task_id, trial.params, event.read_path)
         )
 
     def _on_finished(self, active: Active, event: Finished) -> None:
-        self._end_arm(active)
+        self.trials.end_arm(active)
         if active.generation != active.oracle.generation:
-            self._attempt_failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
+            self.trials.failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
             return
-        self._enter(active, Phase.READING)
-        active.finished = event
-        active.oracle.after.append(ReadAfter(event.ordinal, event.attempt, event.report))
+        self._read(active, event)
+
+    def _read(self, active: Active, finished: Finished) -> None:
+        self.trials.enter(active, Phase.READING)
+        active.finished = finished
+        active.oracle.read_after(ReadAfter(finished.ordinal, finished.attempt, finished.report))
+
+    def _on_killed(self, active: Active, detail: str) -> None:
+        """An arm has killed its worker, and the record can still be read: it is scored like any other fault."""
+        fault, now, trial = ArmFault.KILLED_WORKER, self._clock.utc_now(), active.trial
+        if active.generation != active.oracle.generation:
+            self.trials.failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
+            return
+        report = self._not_reported(fault, detail)
+        self._read(active, Finished(trial.ordinal, trial.attempt, report, fault, detail, now, now, 0.0))
 
     # What oracles say
 
     async def _hear_oracle(self, link: OracleLink) -> None:
         async for events in link.peer.events():
-            self._now = self._clock.monotonic()
+            self.trials.tick()
+            link.heard_at = self.trials.now
             for event in events:
                 self._on_oracle_event(event)
-            self._move_on()
+            self.move_on()
         raise PeerLost(link.peer.name, "its events ended")
 
     def _on_oracle_event(self, event: OracleEvent) -> None:
-        active = self._current(event)
+        active = self.trials.current(event)
         if active is None:
             return
         match event:
             case Ready():
-                self._enter(active, Phase.RUNNING)
-                active.link.go.append(event.ordinal)
+                self.trials.enter(active, Phase.RUNNING)
+                active.link.go(event.ordinal)
             case Judged():
                 self._on_judged(active, event)
             case Unread():
                 if active.phase is Phase.BASELINE:
-                    self._end_arm(active)
+                    self.trials.end_arm(active)
                 self._on_unread(active, event)
             case _ as never:
                 assert_never(never)
 
     def _on_unread(self, active: Active, event: Unread) -> None:
-        if active.host is not active.link.peer:  # the record was in a worker that is gone: nobody made it unreadable
-            self._attempt_failed(active, Cause.WORKER_LOST, event.reason)
+        lost = active.host is not active.link.peer or not active.link.filled
+        if lost and not active.outlives:  # the record was in a worker that is gone: nobody made it unreadable
+            self.trials.failed(active, Cause.WORKER_LOST, event.reason)
             return
         self.ledger.unreadable_attempts[active.trial.arm] += 1
-        self._attempt_failed(active, Cause.UNREADABLE, event.reason)
+        self.trials.failed(active, Cause.UNREADABLE, event.reason)
 
     def _on_judged(self, active: Active, event: Judged) -> None:
-        self._enter(active, Phase.COMMITTING)
+        self.trials.enter(active, Phase.COMMITTING)
         finished, trial = active.finished, active.trial
         assert finished is not None
         execution = Execution(
             attempt=trial.attempt,
-            isolation=self._rules.isolation[trial.arm],
+            isolation=self.rules.isolation[trial.arm],
             arm_fault=finished.fault,
             fault_detail=finished.detail,
             started_at=finished.started_at,
@@ -317,151 +422,6 @@ class Driver:
         )
         judgement = Judgement(True, event.holds, event.reason, event.body, event.seen)
         row = self._side.row(trial, finished.report, judgement, execution)
-        digest = self._trial_digest(trial.ordinal, trial.seed)
-        body: dict[str, Json] = {"attempt": trial.attempt, "trial_digest": digest, "row": row}
-        if event.seen is not None:
-            body["seen"] = event.seen
+        seen: dict[str, Json] = {} if event.seen is None else {"seen": event.seen}
         self.labels[trial.arm][self._side.label(row)] += 1
-        self._commit_end(active, LineType.SCORED, Standing.SCORED, body)
-
-    # Losses
-
-    async def _keep_worker(self, link: WorkerLink, crew: Crew) -> None:
-        """Keep a worker's place filled: what a lost one had is repeated, on a fresh one."""
-        while True:
-            why = await until_lost(link.pump, partial(self._hear_worker, link), partial(self._ask_for_life, link.peer))
-            link.lose()
-            held = [active for active in self.active.values() if active.link is link and active.phase in HELD]
-            for active in held:
-                self._end_arm(active)
-            self._lost(why, held, Cause.WORKER_LOST)
-            link.fill(await crew.another_worker())
-            self._move_on()
-
-    async def _keep_oracle(self, link: OracleLink, crew: Crew) -> None:
-        """Keep an oracle's place filled; a reading that was under way is no reading."""
-        while True:
-            why = await until_lost(link.pump, partial(self._hear_oracle, link), partial(self._ask_for_life, link.peer))
-            link.lose()
-            asked = [active for active in self.active.values() if active.oracle is link and active.phase in ASKED]
-            for active in asked:
-                if active.phase is Phase.BASELINE:
-                    self._end_arm(active)
-            self._lost(why, asked, Cause.ORACLE_LOST)
-            link.fill(await crew.another_oracle())
-            self._move_on()
-
-    def _lost(self, why: str, hit: Sequence[Active], cause: Cause) -> None:
-        self._losses += 1
-        if self._losses > self._rules.losses_max:
-            raise RunIncomplete(f"{self._losses} workers and oracles were lost with no row in between; the last: {why}")
-        text = f"{why}; {len(hit)} trials are repeated"
-        self._notice(text)
-        self._committer.add(Entry(LineType.NOTE, None, {"text": text}))
-        for active in hit:
-            self._attempt_failed(active, cause, why)
-
-    async def _ask_for_life(self, peer: WorkerPeer | OraclePeer) -> None:
-        """Ask a peer for signs of life; one that gives none is lost, whatever its connections say."""
-        while True:
-            await self._clock.sleep(self._rules.heartbeat_s)
-            try:
-                with anyio.fail_after(LIFE_SIGN_S):
-                    await peer.ping()
-            except TimeoutError as error:
-                raise PeerLost(peer.name, f"no sign of life within {LIFE_SIGN_S:g} s") from error
-
-    # Ends of attempts
-
-    def _attempt_failed(self, active: Active, cause: Cause, detail: str) -> None:
-        """Repeat the trial with a fresh fixture, or count it apart when its attempts are used up."""
-        trial = active.trial
-        self._enter(active, Phase.COMMITTING)
-        body: dict[str, Json] = {"attempt": trial.attempt, "cause": cause, "detail": detail}
-        failures = self.ledger.failed(trial.ordinal)
-        if failures < self._rules.attempts:
-            self._committer.add(Entry(LineType.FAILED, trial.key, body, lambda _: self._repeat(active, failures)))
-            return
-        body["trial_digest"] = self._trial_digest(trial.ordinal, trial.seed)
-        unreadable = cause is Cause.UNREADABLE
-        line, standing = (
-            (LineType.UNREADABLE, Standing.UNREADABLE)
-            if unreadable
-            else (LineType.INFRASTRUCTURE, Standing.INFRASTRUCTURE)
-        )
-        self._commit_end(active, line, standing, body)
-
-    def _commit_end(self, active: Active, line: LineType, standing: Standing, body: JsonObject) -> None:
-        def committed(offset_bytes: int) -> None:
-            self.ledger.ended(active.trial.ordinal, standing, offset_bytes)
-            self._losses = 0
-            self._forget(active)
-
-        self._committer.add(Entry(line, active.trial.key, body, committed))
-
-    def _repeat(self, active: Active, failures: int) -> None:
-        self._forget(active)
-        if not self._draining and self._tasks is not None:
-            backoff_s = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (failures - 1))
-            self._tasks.start_soon(self._repeat_later, active.trial.ordinal, backoff_s)
-
-    async def _repeat_later(self, ordinal: int, backoff_s: float) -> None:
-        await self._clock.sleep(backoff_s)
-        self._leasing.again(ordinal)
-        self._move_on()
-
-    def _release(self, active: Active) -> None:
-        """Let go of a trial that has not run; it stays owed."""
-        self._end_arm(active)
-        self._forget(active)
-
-    def _end_arm(self, active: Active) -> None:
-        active.link.open_trials[active.trial.arm] -= 1
-
-    def _forget(self, active: Active) -> None:
-        ordinal = active.trial.ordinal
-        del self.active[ordinal]
-        active.link.close.append(ordinal)
-        active.oracle.forget.append(ordinal)
-
-    # Bookkeeping
-
-    def _current(self, event: TrialEvent) -> Active | None:
-        """The trial that an event speaks of, or None (and a journal line) where the event is late or told twice."""
-        ordinal, attempt, what = event.ordinal, event.attempt, type(event)
-        active = self.active.get(ordinal)
-        if active is not None and active.trial.attempt == attempt and active.phase in EXPECTED[what]:
-            return active
-        if not self._draining:
-            why = f"{what.__name__} of attempt {attempt} came late"
-            self._committer.add(Entry(LineType.REFUSED, self._plan.key(ordinal), {"attempt": attempt, "why": why}))
-        return None
-
-    def _enter(self, active: Active, phase: Phase) -> None:
-        active.phase, active.since = phase, self._now
-
-    async def _watch_for_stalls(self) -> None:
-        """Say what the run waits for when nothing has happened for a while."""
-        limit_s = self._rules.stall_report_s
-        while limit_s:
-            await self._clock.sleep(limit_s)
-            silent_s = self._clock.monotonic() - self._now
-            if silent_s >= limit_s and self.active:
-                oldest = min(self.active.values(), key=lambda active: active.since)
-                waited_s = self._clock.monotonic() - oldest.since
-                self._notice(
-                    f"no news for {silent_s:.0f} s; {len(self.active)} trials on their way, "
-                    f"the oldest is {oldest.trial.key}, {oldest.phase.value} for {waited_s:.0f} s"
-                )
-
-
-async def until_lost(*services: Callable[[], Coroutine[Any, Any, None]]) -> str:
-    """Run what serves a peer until one of it finds the peer lost; how it was lost."""
-    lost: list[str] = []
-    try:
-        async with anyio.create_task_group() as tasks:
-            for service in services:
-                tasks.start_soon(service)
-    except* PeerLost as group:
-        lost += [str(error) for error in leaves(group)]
-    return lost[0]
+        self.trials.scored(active, {"row": row, **seen})

@@ -37,8 +37,9 @@ class InlineWorker:
         while True:
             yield await self._worker.events()
 
-    async def ping(self) -> None:
+    async def ping(self) -> float:
         """It lives as long as this process."""
+        return 0.0
 
 
 class InlineOracle:
@@ -62,8 +63,9 @@ class InlineOracle:
         while True:
             yield await self._service.events()
 
-    async def ping(self) -> None:
+    async def ping(self) -> float:
         """It lives as long as this process."""
+        return 0.0
 
 
 class InlineCrew:
@@ -72,11 +74,11 @@ class InlineCrew:
     def __init__(self, worker: WorkerPeer, oracle: OraclePeer) -> None:
         self.workers, self.oracles = [worker], [oracle]
 
-    async def another_worker(self) -> WorkerPeer:
+    async def another_worker(self, lost: WorkerPeer) -> WorkerPeer:
         """There is no other process to be had."""
         raise RunIncomplete("a worker in the driver's own process cannot be replaced")
 
-    async def another_oracle(self) -> OraclePeer:
+    async def another_oracle(self, lost: OraclePeer) -> OraclePeer:
         """There is no other process to be had."""
         raise RunIncomplete("an oracle in the driver's own process cannot be replaced")
 

@@ -2,16 +2,20 @@
 
 A worker holds at most twice as many open trials of an arm as may run there: those that run, and as many again whose
 fixtures are opened ahead, so that a slot that falls free never waits for a fixture.
+
+What a deal costs depends on what has changed since the last one, not on the number of workers: only places that have
+room are filled, and permits are worked out anew only when the shares of the arms may differ.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from orchestrator.engine.links import WorkerLink
 from orchestrator.engine.permits import share, split
+from orchestrator.engine.suspects import Suspects
 from orchestrator.ledger import Ledger
 from orchestrator.plan import Plan
 
@@ -20,6 +24,13 @@ AHEAD: Final = 2
 
 ON_THE_WAY: Final = 4
 """Leased and uncommitted trials for each permit, at most: what has run may wait for its reading and its commit."""
+
+TAIL_PARTS: Final = 64
+"""Near the end permits follow the trials that are left; worked out anew when this part of the workers has ended one."""
+
+_NO_LIMITS: Final[Mapping[str, int]] = {}
+
+Lease = Callable[[int, WorkerLink], None]
 
 
 class Leasing:
@@ -31,6 +42,9 @@ class Leasing:
         in_flight: arms running at once, in all.
         limits: arm -> running at once, 0 for no limit of its own.
         lease_max: trials in one lease.
+
+    Attributes:
+        paused: whether nothing is leased and nothing waiting may start.
     """
 
     def __init__(
@@ -44,71 +58,178 @@ class Leasing:
     ) -> None:
         self._plan, self._ledger = plan, ledger
         self.in_flight, self._limits, self._lease_max = in_flight, dict(limits), lease_max
+        self.paused = False
         self._fresh: list[Iterator[int]] = [self._owed_of(arm) for arm in range(len(plan.arms))]
         self._again: list[deque[int]] = [deque() for _ in plan.arms]
         counts = ledger.counts()
         self._unleased = [counts[arm].owed for arm in plan.arms]
+        self._open = [0] * len(plan.arms)
+        self._suspects = Suspects()
+        self._suspected = [0] * len(plan.arms)
+        self._arm_places = {arm: place for place, arm in enumerate(plan.arms)}
+        self._places: dict[WorkerLink, None] = {}
+        self._hungry: dict[WorkerLink, None] = {}
+        self._ends = 0
+        self._dealt_for: object = None
 
     def _owed_of(self, arm: int) -> Iterator[int]:
         return (ordinal for ordinal in self._plan.of_arm(arm) if self._ledger.is_owed(ordinal))
+
+    # What has changed
+
+    def join(self, link: WorkerLink) -> None:
+        """A worker's place is filled."""
+        self._places[link] = None
+        self._all_new()
+
+    def leave(self, link: WorkerLink) -> None:
+        """A worker's place has become empty; the arms of its trials have ended."""
+        self._places.pop(link, None)
+        self._hungry.pop(link, None)
+        self._suspects.leave(link)
+        self._all_new()
+
+    def arm_ended(self, link: WorkerLink, arm: str) -> None:
+        """The arm of a trial at a place has ended, or will not run."""
+        link.open_trials[arm] -= 1
+        self._open[self._arm_places[arm]] -= 1
+        self._ends += 1
+        self._hungry[link] = None
+
+    def committed(self, link: WorkerLink) -> None:
+        """A trial of a place is done with."""
+        link.held -= 1
+        if not link.held and self._suspects.is_kept(link):
+            self._all_new()
 
     def again(self, ordinal: int) -> None:
         """A trial whose attempt failed has to be leased once more."""
         arm = self._plan.arm_of(ordinal)
         self._again[arm].append(ordinal)
         self._unleased[arm] += 1
+        self._all_new()
 
-    def deal(self, links: Sequence[WorkerLink], on_the_way: int, lease: Callable[[int, WorkerLink], None]) -> None:
-        """Set every worker's permits and lease what there is room for.
+    def suspect(self, ordinals: Iterable[int]) -> None:
+        """Trials that ran in a worker that died have to be leased once more, apart from all others."""
+        group = list(ordinals)
+        self._suspects.add(group)
+        for ordinal in group:
+            self._suspected[self._plan.arm_of(ordinal)] += 1
+        self._all_new()
+
+    def adjust(self, *, in_flight: int = 0, lease_max: int = 0, limits: Mapping[str, int] = _NO_LIMITS) -> None:
+        """Change bounds while the run works; 0, and what is not given, stays as it is."""
+        self.in_flight = in_flight or self.in_flight
+        self._lease_max = lease_max or self._lease_max
+        self._limits.update(limits)
+        self._all_new()
+
+    def pause(self, paused: bool) -> None:
+        """Stop leasing and starting, or go on with it."""
+        self.paused = paused
+        self._all_new()
+
+    def refresh(self) -> None:
+        """Work permits out anew with the next deal, whatever has changed."""
+        self._dealt_for = None
+
+    def _all_new(self) -> None:
+        self._dealt_for = None
+        self._hungry = dict.fromkeys(self._places)
+
+    # Dealing
+
+    def deal(self, on_the_way: int, lease: Lease) -> None:
+        """Set the workers' permits and lease what there is room for.
 
         Args:
-            links: the workers.
             on_the_way: trials that are leased and not committed.
             lease: called for each trial that goes out.
         """
-        permits = self.permits(links)
-        for link, of_worker in zip(links, permits, strict=True):
-            link.allow(of_worker)
+        if not self.paused and self._suspects.any:
+            self._suspects.reserve(list(self._places), all_of_them=not any(self._unleased))
+        self._allow()
+        if self.paused:
+            return
         room = ON_THE_WAY * self.in_flight + self._lease_max - on_the_way
-        for link, of_worker in zip(links, permits, strict=True):
-            room -= self._fill(link, of_worker, min(room, self._lease_max), lease)
+        for link in [link for link in self._hungry if link in self._places]:
+            most = max(0, min(room, self._lease_max))
+            leased = self._fill(link, most, lease)
+            room -= leased
+            if leased < most:
+                del self._hungry[link]
 
-    def _fill(
-        self, link: WorkerLink, permits: Mapping[str, int], room: int, lease: Callable[[int, WorkerLink], None]
-    ) -> int:
+    def _fill(self, link: WorkerLink, room: int, lease: Lease) -> int:
+        if self._suspects.is_kept(link):
+            return self._fill_with_suspects(link, lease)
         leased = 0
         for place, arm in enumerate(self._plan.arms):
-            wanted = min(AHEAD * permits[arm] - link.open_trials[arm], room - leased, self._unleased[place])
+            wanted = min(AHEAD * link.permits[arm] - link.open_trials[arm], room - leased, self._unleased[place])
             for _ in range(wanted):
                 ordinal = self._next(place)
                 if ordinal is None:
                     break
                 self._unleased[place] -= 1
-                link.open_trials[arm] += 1
                 leased += 1
-                lease(ordinal, link)
+                self._lease(ordinal, place, link, lease)
         return leased
+
+    def _fill_with_suspects(self, link: WorkerLink, lease: Lease) -> int:
+        group = self._suspects.take(link)
+        for ordinal in group:
+            place = self._plan.arm_of(ordinal)
+            self._suspected[place] -= 1
+            self._lease(ordinal, place, link, lease)
+        if group:
+            self._dealt_for = None
+        return len(group)
+
+    def _lease(self, ordinal: int, place: int, link: WorkerLink, lease: Lease) -> None:
+        link.open_trials[self._plan.arms[place]] += 1
+        link.held += 1
+        self._open[place] += 1
+        lease(ordinal, link)
 
     def _next(self, arm: int) -> int | None:
         if self._again[arm]:
             return self._again[arm].popleft()
         return next(self._fresh[arm], None)
 
-    def permits(self, links: Sequence[WorkerLink]) -> list[dict[str, int]]:
-        """Worker by worker: arm -> how many may run there now; the sum is at most ``in_flight``."""
-        arms = self._plan.arms
-        weights = [[link.open_trials[arm] for link in links] for arm in arms]
-        demands = [self._demand(place, sum(weights[place])) for place in range(len(arms))]
-        shares = share(self.in_flight, demands)
-        table: list[dict[str, int]] = [{} for _ in links]
-        for place, arm in enumerate(arms):
-            even = self._unleased[place] > 0
-            parts = split(shares[place], [1] * len(links) if even else weights[place], first=place)
-            for of_worker, part in zip(table, parts, strict=True):
-                of_worker[arm] = part
-        return table
+    # Permits
 
-    def _demand(self, place: int, open_trials: int) -> int:
+    def _allow(self) -> None:
+        """Tell the workers their permits where these may have changed."""
+        even = [count > 0 for count in self._unleased]
+        tail = 0 if all(even) else self._ends // max(1, len(self._places) // TAIL_PARTS)
+        state = (self._shares(), even, tail)
+        if state == self._dealt_for:
+            return
+        self._dealt_for = state
+        for link, of_worker in zip(self._places, self.permits(), strict=True):
+            link.allow(of_worker)
+        self._hungry = dict.fromkeys(self._places)
+
+    def permits(self) -> list[dict[str, int]]:
+        """Worker by worker: arm -> how many may run there now; the sum is at most ``in_flight``."""
+        table: dict[WorkerLink, dict[str, int]] = {link: {} for link in self._places}
+        apart = [link for link in table if self._suspects.is_busy(link)]
+        others = [link for link in table if not self._suspects.is_busy(link)]
+        for place, (arm, total) in enumerate(zip(self._plan.arms, self._shares(), strict=True)):
+            left, fair = total, max(1, total // max(1, len(table)))
+            for link in apart:
+                table[link][arm] = min(link.open_trials[arm], fair, left)
+                left -= table[link][arm]
+            if others:
+                weights = [1 if self._unleased[place] else link.open_trials[arm] for link in others]
+                for link, part in zip(others, split(left, weights, first=place), strict=True):
+                    table[link][arm] = part
+        return list(table.values())
+
+    def _shares(self) -> list[int]:
+        demands = [self._demand(place) for place in range(len(self._plan.arms))]
+        return share(0 if self.paused else self.in_flight, demands)
+
+    def _demand(self, place: int) -> int:
         """How many permits an arm could use: all that it may have while trials are unleased, else one a trial."""
         limit = self._limits.get(self._plan.arms[place], 0) or self.in_flight
-        return min(limit, self._unleased[place] + open_trials)
+        return min(limit, self._unleased[place] + self._suspected[place] + self._open[place])

@@ -1,4 +1,8 @@
-"""The driver's end of a hop: orders pile up while the last batch is on its way, and leave together."""
+"""The driver's end of a hop: orders pile up while the last batch is on its way, and leave together.
+
+A link that has something to send puts itself into the outbox that all links share, so that sending costs what there is
+to say and not how many peers there are.
+"""
 
 from __future__ import annotations
 
@@ -11,49 +15,118 @@ from spec.messages import OracleOrders, ReadAfter, ReadBefore, WorkerOrders
 from spec.trial import Trial
 
 
-class WorkerLink:
+class Outbox:
+    """The links that have something to send."""
+
+    def __init__(self) -> None:
+        self._links: list[Link] = []
+
+    def put(self, link: Link) -> None:
+        """A link has something to send."""
+        self._links.append(link)
+
+    def flush(self) -> None:
+        """Send everything that has piled up, link by link as soon as its last batch has arrived."""
+        links, self._links = self._links, []
+        for link in links:
+            link.flush()
+
+
+class Link:
+    """What both kinds of links have in common: when they send.
+
+    Attributes:
+        heard_at: when the peer was last heard of, seconds of the monotonic clock.
+    """
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._queued = False
+        self._pending = anyio.Event()
+        self.heard_at = 0.0
+
+    def changed(self) -> None:
+        """There is something to send."""
+        if not self._queued:
+            self._queued = True
+            self._outbox.put(self)
+
+    def flush(self) -> None:
+        """Let the pump send."""
+        self._queued = False
+        self._pending.set()
+
+    async def _next(self) -> None:
+        await self._pending.wait()
+        self._pending = anyio.Event()
+
+
+class WorkerLink(Link):
     """Orders for one worker's place; who fills it may change.
 
     Attributes:
         peer: who fills it now.
         filled: False from a loss until somebody else is there.
+        permits: arm -> how many trials of it may run here.
         open_trials: arm -> trials leased here whose arms have not ended.
+        held: trials leased here that are not committed.
+        failures_in_a_row: attempts that failed here with no arm done in between.
+        replaced_sick: whether it was filled anew because of such failures, and no arm was done since.
     """
 
-    def __init__(self, peer: WorkerPeer, arms: list[str]) -> None:
+    def __init__(self, peer: WorkerPeer, arms: list[str], outbox: Outbox) -> None:
+        super().__init__(outbox)
         self.peer = peer
         self.filled = True
         self.open_trials = dict.fromkeys(arms, 0)
-        self.lease: list[Trial] = []
-        self.go: list[int] = []
-        self.close: list[int] = []
-        self._permits: Mapping[str, int] = {}
+        self.held = 0
+        self.failures_in_a_row = 0
+        self.replaced_sick = False
+        self._forget_orders()
+
+    def _forget_orders(self) -> None:
+        self._lease: list[Trial] = []
+        self._go: list[int] = []
+        self._close: list[int] = []
+        self.permits: Mapping[str, int] = {}
         self._permits_changed = False
         self._halt = False
-        self._pending = anyio.Event()
 
     def lose(self) -> None:
         """Forget what was for a worker that is gone."""
         self.filled = False
-        self.lease, self.go, self.close, self._permits, self._halt = [], [], [], {}, False
+        self.failures_in_a_row = 0
+        self._forget_orders()
 
     def fill(self, peer: WorkerPeer) -> None:
         """Put somebody else into the place."""
         self.peer, self.filled = peer, True
 
+    def lease(self, trial: Trial) -> None:
+        """Open a fixture for a trial there."""
+        self._lease.append(trial)
+        self.changed()
+
+    def go(self, ordinal: int) -> None:
+        """Let a trial's arm run."""
+        self._go.append(ordinal)
+        self.changed()
+
+    def close(self, ordinal: int) -> None:
+        """Close a trial's fixture."""
+        self._close.append(ordinal)
+        self.changed()
+
     def allow(self, permits: Mapping[str, int]) -> None:
         """Say how many trials of each arm may run there, if that is new."""
-        if permits != self._permits:
-            self._permits, self._permits_changed = permits, True
+        if permits != self.permits:
+            self.permits, self._permits_changed = permits, True
+            self.changed()
 
     def halt(self) -> None:
         """Start nothing more there."""
         self._halt = True
-
-    def flush(self) -> None:
-        """Send what has piled up, as soon as the last batch has arrived."""
-        if self.lease or self.go or self.close or self._permits_changed or self._halt:
-            self._pending.set()
+        self.changed()
 
     async def pump(self) -> None:
         """Send batches until cancelled.
@@ -62,18 +135,18 @@ class WorkerLink:
             PeerLost: the worker is gone.
         """
         while True:
-            await self._pending.wait()
-            self._pending = anyio.Event()
-            await self.peer.post(self._take())
+            await self._next()
+            if self._lease or self._go or self._close or self._permits_changed or self._halt:
+                await self.peer.post(self._take())
 
     def _take(self) -> WorkerOrders:
-        permits = self._permits if self._permits_changed else None
-        orders = WorkerOrders(self.lease, self.go, self.close, permits, self._halt)
-        self.lease, self.go, self.close, self._permits_changed, self._halt = [], [], [], False, False
+        permits = self.permits if self._permits_changed else None
+        orders = WorkerOrders(self._lease, self._go, self._close, permits, self._halt)
+        self._lease, self._go, self._close, self._permits_changed, self._halt = [], [], [], False, False
         return orders
 
 
-class OracleLink:
+class OracleLink(Link):
     """Orders for one oracle's place; who fills it may change.
 
     Attributes:
@@ -81,27 +154,41 @@ class OracleLink:
         generation: how many have filled it before; a baseline that an earlier one read is gone with it.
     """
 
-    def __init__(self, peer: OraclePeer) -> None:
+    def __init__(self, peer: OraclePeer, outbox: Outbox) -> None:
+        super().__init__(outbox)
         self.peer = peer
         self.generation = 0
-        self.before: list[ReadBefore] = []
-        self.after: list[ReadAfter] = []
-        self.forget: list[int] = []
-        self._pending = anyio.Event()
+        self._forget_orders()
+
+    def _forget_orders(self) -> None:
+        self._before: list[ReadBefore] = []
+        self._after: list[ReadAfter] = []
+        self._forget: list[int] = []
 
     def lose(self) -> None:
         """Forget what was for an oracle that is gone; what comes now waits for the next one."""
         self.generation += 1
-        self.before, self.after, self.forget = [], [], []
+        self._forget_orders()
 
     def fill(self, peer: OraclePeer) -> None:
         """Put somebody else into the place."""
         self.peer = peer
+        self.changed()
 
-    def flush(self) -> None:
-        """Send what has piled up, as soon as the last batch has arrived."""
-        if self.before or self.after or self.forget:
-            self._pending.set()
+    def read_before(self, request: ReadBefore) -> None:
+        """Read a baseline."""
+        self._before.append(request)
+        self.changed()
+
+    def read_after(self, request: ReadAfter) -> None:
+        """Read a record after its arm, and judge it."""
+        self._after.append(request)
+        self.changed()
+
+    def forget(self, ordinal: int) -> None:
+        """A trial's baseline is no longer needed."""
+        self._forget.append(ordinal)
+        self.changed()
 
     async def pump(self) -> None:
         """Send batches until cancelled.
@@ -110,8 +197,8 @@ class OracleLink:
             PeerLost: the oracle is gone.
         """
         while True:
-            await self._pending.wait()
-            self._pending = anyio.Event()
-            orders = OracleOrders(self.before, self.after, self.forget)
-            self.before, self.after, self.forget = [], [], []
-            await self.peer.post(orders)
+            await self._next()
+            if self._before or self._after or self._forget:
+                orders = OracleOrders(self._before, self._after, self._forget)
+                self._forget_orders()
+                await self.peer.post(orders)

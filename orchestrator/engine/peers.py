@@ -25,8 +25,8 @@ class WorkerPeer(Protocol):
     def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
         """Its events in batches, until it is gone (``PeerLost``) or the caller stops."""
 
-    async def ping(self) -> None:
-        """Return when it has given a sign of life.
+    async def ping(self) -> float:
+        """A sign of life: the seconds since its own loop last moved, which is more than 0 where an arm holds it up.
 
         Raises:
             PeerLost: it is gone.
@@ -50,8 +50,8 @@ class OraclePeer(Protocol):
     def events(self) -> AsyncIterator[Sequence[OracleEvent]]:
         """Its events in batches, until it is gone (``PeerLost``) or the caller stops."""
 
-    async def ping(self) -> None:
-        """Return when it has given a sign of life.
+    async def ping(self) -> float:
+        """A sign of life: the seconds since its own loop last moved.
 
         Raises:
             PeerLost: it is gone.
@@ -69,15 +69,15 @@ class Crew(Protocol):
     def oracles(self) -> Sequence[OraclePeer]:
         """Those that stood at the start."""
 
-    async def another_worker(self) -> WorkerPeer:
-        """A fresh worker, for the place of a lost one.
+    async def another_worker(self, lost: WorkerPeer) -> WorkerPeer:
+        """A fresh worker, for the place of a lost one, which is ended where it still lives.
 
         Raises:
             RunIncomplete: none can be had.
         """
 
-    async def another_oracle(self) -> OraclePeer:
-        """A fresh oracle, for the place of a lost one.
+    async def another_oracle(self, lost: OraclePeer) -> OraclePeer:
+        """A fresh oracle, for the place of a lost one, which is ended where it still lives.
 
         Raises:
             RunIncomplete: none can be had.

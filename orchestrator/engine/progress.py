@@ -24,7 +24,7 @@ async def report_progress(driver: Driver, side: DriverSide, watcher: Watcher, cl
                 planned=line["planned"],
                 ended=line["planned"] - line["owed"],
                 owed=line["owed"],
-                in_flight=len(driver.active),
+                in_flight=len(driver.trials.active),
                 headlines={arm: side.headline(labels) for arm, labels in driver.labels.items()},
                 per_s=per_s,
                 left_s=line["owed"] / per_s if per_s else None,

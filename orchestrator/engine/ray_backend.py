@@ -168,12 +168,14 @@ class RayCrew:
         self._tasks.start_soon(_serve, peer)
         return peer
 
-    async def another_worker(self) -> WorkerPeer:
+    async def another_worker(self, lost: WorkerPeer) -> WorkerPeer:
         """A fresh worker that every oracle can ask for its records.
 
         With one worker a core it waits until a core is free: the node that had the lost one may be gone.
         """
         await self._check()
+        if lost.name in self._staff:
+            self._staff[lost.name].left = True
         for _ in range(STARTS_MAX):
             peer = self._new_worker(await self._free_node())
             if await self._is_introduced(peer):
@@ -228,9 +230,12 @@ class RayCrew:
         nodes = await living_nodes()
         return "" if any(node.node_id == home.node_id for node in nodes) else home.node_id
 
-    async def another_oracle(self) -> OraclePeer:
+    async def another_oracle(self, lost: OraclePeer) -> OraclePeer:
         """A fresh oracle that knows every worker."""
+        import ray
+
         await self._check()
+        ray.kill(self._oracle_actors[lost.name])
         peer = self._new_oracle()
         await self._first(peer)
         return peer

@@ -42,9 +42,10 @@ class RayWorkerPeer:
         """Where it is and what it imports: node, host, code."""
         return await _about(self.name, self.actor)
 
-    async def ping(self) -> None:
-        """Return when it has given a sign of life."""
-        await call(self.name, self.actor.ping.remote())
+    async def ping(self) -> float:
+        """A sign of life: the seconds since its own loop last moved."""
+        held_up_s: float = await call(self.name, self.actor.ping.remote())
+        return held_up_s
 
 
 class RayOraclePeer:
@@ -72,9 +73,10 @@ class RayOraclePeer:
         """Where it is and what it imports: node, host, code."""
         return await _about(self.name, self.actor)
 
-    async def ping(self) -> None:
-        """Return when it has given a sign of life."""
-        await call(self.name, self.actor.ping.remote())
+    async def ping(self) -> float:
+        """A sign of life: the seconds since its own loop last moved."""
+        held_up_s: float = await call(self.name, self.actor.ping.remote())
+        return held_up_s
 
 
 async def call(name: str, reference: Awaitable[object]) -> Any:  # noqa: ANN401 - what the actor answers

@@ -66,8 +66,9 @@ class RayWorker:
             yield encode_events(events)
 
     @ray.method(concurrency_group=SNAPSHOTS)
-    async def ping(self) -> None:
-        """Give a sign of life, from a thread that no arm keeps busy."""
+    async def ping(self) -> float:
+        """Give a sign of life, from a thread that no arm keeps busy: the seconds since the worker's own loop moved."""
+        return self._worker.held_up_s()
 
     @ray.method(concurrency_group=SNAPSHOTS)
     async def snapshot(self, places: Sequence[int]) -> bytes:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import anyio
 from anyio import to_thread
@@ -37,6 +37,9 @@ from spec.report import ArmFault, MalformedReport
 from spec.task import Task
 from spec.text import clean, describe
 from spec.trial import Payload, Trial
+
+MOVE_S: Final = 0.25
+"""How often a worker's loop shows that it moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ class Worker:
         self._unclosed = 0
         self._all_closed = anyio.Event()
         self._halted = False
+        self._moved_at = clock.monotonic()
 
     def _pool(
         self,
@@ -157,6 +161,7 @@ class Worker:
     async def _serve(self) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._serve_closers)
+            tasks.start_soon(self._move)
             try:
                 async with anyio.create_task_group() as working:
                     working.start_soon(self._openers.serve)
@@ -172,10 +177,21 @@ class Worker:
         with self._closing:
             await self._closers.serve()
 
+    async def _move(self) -> None:
+        """Note that the loop moves; while an arm holds it up, it does not."""
+        while True:
+            self._moved_at = self._clock.monotonic()
+            await self._clock.sleep(MOVE_S)
+
+    def held_up_s(self) -> float:
+        """Seconds since the loop has moved, at most ``MOVE_S`` where nothing holds it up; for any thread."""
+        return max(0.0, self._clock.monotonic() - self._moved_at)
+
     def post(self, orders: WorkerOrders) -> None:
         """Take orders; never waits."""
         if orders.permits is not None:
             self._lanes.allow(orders.permits)
+            self._threads.total_tokens = max(self._threads.total_tokens, sum(orders.permits.values()))
         if orders.halt:
             self._halt()
         for ordinal in orders.close:  # before leases: the next attempt of a trial may be in the same batch

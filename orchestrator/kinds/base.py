@@ -133,6 +133,12 @@ class DriverSide(Protocol):
     def digest_entry(self, row: Mapping[str, Any]) -> dict[str, Json]:
         """The part of a row that ``results_digest`` covers: no times, texts, costs or hosts."""
 
+    def patience_s(self) -> float:
+        """Seconds that the most patient task lets its record be waited for after the arm.
+
+        It bounds how long an oracle may be silent; a kind that leaves it out waits for no record.
+        """
+
     def check_row(self, row: Mapping[str, Any]) -> Sequence[str]:
         """What is wrong with a row by itself: its label derived anew, its task's facts; empty where nothing is.
 

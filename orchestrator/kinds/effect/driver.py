@@ -45,6 +45,11 @@ class EffectDriver:
         """Why a task could not be judged."""
         return task_problems(task, payload, self._schema)
 
+    def patience_s(self) -> float:
+        """Seconds that the most patient task lets its record be waited for."""
+        tasks = self._tasks.values()
+        return max((max(part.timeout_s for part in task.contract) + task.settle_s for task in tasks), default=0.0)
+
     def task_digests(self) -> Mapping[str, str]:
         """Task id -> content digest, in the pack's order."""
         return {name: task_digest(task) for name, task in self._tasks.items()}

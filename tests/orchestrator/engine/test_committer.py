@@ -49,7 +49,7 @@ class Office:
         self.offsets: dict[str, int] = {}
         self.rounds: list[tuple[float, int]] = []
         taken: Any = journal
-        self.committer = Committer(taken, group_commit_s=0.5, clock=clock, acknowledged=self._round)
+        self.committer = Committer(taken, group_commit_s=lambda: 0.5, clock=clock, acknowledged=self._round)
 
     def _round(self) -> None:
         self.rounds.append((self._clock.monotonic(), len(self.offsets)))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.engine.driver import BACKOFF_FIRST_S
+from orchestrator.engine.trials import BACKOFF_FIRST_S
 from orchestrator.ledger import Standing
 from spec.errors import JournalUnwritable
 from spec.messages import Finished, Judged, Noted, Opened, Ready, Unread
@@ -360,7 +360,9 @@ def test_every_interleaving_ends_each_trial_once(
     draw: random.Random,
 ) -> None:
     """Whatever fails, whenever answers come and however often, each key ends once and nothing is lost."""
-    scene = stage(trials=trials, arms=("a", "b"), workers=workers, in_flight=in_flight, attempts=attempts)
+    scene = stage(
+        trials=trials, arms=("a", "b"), workers=workers, in_flight=in_flight, attempts=attempts, losses_max=1000
+    )
     ways: dict[tuple[int, int], str] = {}
     scene.script = lambda ordinal, attempt: ways.setdefault((ordinal, attempt), draw.choice(WAYS))
     scene.delay_s = lambda: draw.choice((0.0, 0.001, 0.01, 0.3, 2.0)) * draw.random()

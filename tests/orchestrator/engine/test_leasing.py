@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.engine.leasing import AHEAD, Leasing
-from orchestrator.engine.links import WorkerLink
+from orchestrator.engine.links import Outbox, WorkerLink
 from orchestrator.engine.peers import WorkerPeer
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
@@ -33,10 +33,12 @@ class House:
         self.plan = Plan([f"t{place}" for place in range(tasks)], [f"arm{place}" for place in range(arms)], trials)
         self.ledger = Ledger(self.plan)
         self.in_flight, self.lease_max, self.limits = in_flight, lease_max, limits
-        self.links = [WorkerLink(cast(WorkerPeer, None), list(self.plan.arms)) for _ in range(workers)]
+        self.links = [WorkerLink(cast(WorkerPeer, None), list(self.plan.arms), Outbox()) for _ in range(workers)]
         self.leasing = Leasing(
             plan=self.plan, ledger=self.ledger, in_flight=in_flight, limits=limits, lease_max=lease_max
         )
+        for link in self.links:
+            self.leasing.join(link)
         self.leased: Counter[int] = Counter()
         self.open: dict[int, WorkerLink] = {}
 
@@ -45,7 +47,7 @@ class House:
 
     def deal(self) -> list[int]:
         """Lease, and check everything that must hold whenever leases go out."""
-        permits = self.leasing.permits(self.links)
+        permits = self.leasing.permits()
         assert sum(sum(of_worker.values()) for of_worker in permits) <= self.in_flight
         for arm, limit in self.limits.items():
             assert not limit or sum(of_worker[arm] for of_worker in permits) <= limit
@@ -60,22 +62,27 @@ class House:
             per_worker[self.links.index(link)] += 1
             lanes.add((self.links.index(link), self.arm(ordinal)))
 
-        self.leasing.deal(self.links, len(self.open), lease)
+        self.leasing.deal(len(self.open), lease)
         for place, arm in lanes:
             assert self.links[place].open_trials[arm] <= AHEAD * permits[place][arm]
         assert max(per_worker.values(), default=0) <= self.lease_max
         return went_out
 
     def permits_of(self, arm: str) -> int:
-        return sum(of_worker[arm] for of_worker in self.leasing.permits(self.links))
+        return sum(of_worker[arm] for of_worker in self.leasing.permits())
 
     def end(self, ordinal: int) -> None:
-        self.open.pop(ordinal).open_trials[self.arm(ordinal)] -= 1
+        self._let_go(ordinal)
         self.ledger.ended(ordinal, Standing.SCORED, 0)
 
     def fail(self, ordinal: int) -> None:
-        self.open.pop(ordinal).open_trials[self.arm(ordinal)] -= 1
+        self._let_go(ordinal)
         self.leasing.again(ordinal)
+
+    def _let_go(self, ordinal: int) -> None:
+        link = self.open.pop(ordinal)
+        self.leasing.arm_ended(link, self.arm(ordinal))
+        self.leasing.committed(link)
 
 
 houses = st.fixed_dictionaries(
@@ -105,10 +112,7 @@ def test_every_run_comes_to_its_end_within_its_limits(size: dict[str, Any], draw
         waiting = [
             ordinal
             for ordinal, link in house.open.items()
-            if sum(
-                of_worker[house.arm(ordinal)]
-                for of_worker in [house.leasing.permits(house.links)[house.links.index(link)]]
-            )
+            if sum(of_worker[house.arm(ordinal)] for of_worker in [house.leasing.permits()[house.links.index(link)]])
         ]
         assert waiting, "no open trial has a permit where it is"
         ordinal = draw.choice(waiting)
@@ -128,6 +132,7 @@ def test_trials_that_have_ended_are_not_leased() -> None:
     for ordinal in range(0, 24, 2):
         house.ledger.ended(ordinal, Standing.SCORED, 0)
     house.leasing = Leasing(plan=house.plan, ledger=house.ledger, in_flight=100, limits={}, lease_max=100)
+    house.leasing.join(house.links[0])
     assert sorted(house.deal()) == list(range(1, 24, 2))
     assert house.deal() == []
 
@@ -171,7 +176,7 @@ def test_at_the_tail_permits_are_where_the_trials_are() -> None:
     for ordinal in [ordinal for ordinal, link in house.open.items() if link is first]:
         house.end(ordinal)
     left = house.links[1].open_trials["arm0"]
-    assert house.leasing.permits(house.links) == [{"arm0": 0}, {"arm0": left}]
+    assert house.leasing.permits() == [{"arm0": 0}, {"arm0": left}]
 
 
 def test_a_lease_is_no_longer_than_allowed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -35,7 +36,7 @@ class Halves:
 class Scene:
     def __init__(self) -> None:
         self.ledger = Ledger(Plan(["t"], ["a"], 100))
-        self.active = {1: "x", 2: "y"}
+        self.trials = SimpleNamespace(active={1: "x", 2: "y"})
         self.labels = {"a": Counter({"success": 3})}
 
 
