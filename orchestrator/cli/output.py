@@ -71,10 +71,12 @@ class KeptStdout:
 
     def mend_streams(self) -> None:
         """Put Python's streams back, and the descriptors that are closed, whatever an arm has done to them."""
-        sys.stdout = sys.stderr = self._stream
         for number in (STDIN, STDOUT, STDERR):
             if not _is_open(number):
                 _fill(number, None if number == STDIN else self._stderr)
+        if self._stream is not None and self._stream.closed:
+            self._stream = os.fdopen(STDERR, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+        sys.stdout = sys.stderr = self._stream
 
     def write_line(self, line: bytes) -> None:
         """Write one line to the real standard output; a reader that has gone away ends nothing."""

@@ -25,7 +25,11 @@ SOAK: Final = 26
 """The number under which the soak stands; the card has 25 rows."""
 
 NEEDS_PROCESSES: Final = "needs isolation level `process`, which this version does not have"
-NOTES: Final[Mapping[int, str]] = dict.fromkeys((16, 17, 18, 20, 21), NEEDS_PROCESSES)
+NOTES: Final[Mapping[int, str]] = {
+    **dict.fromkeys((16, 17, 18, 20, 21), NEEDS_PROCESSES),
+    19: "reports are return values; those of arms in processes of their own come with level `process`",
+    24: "a run directory as a whole; files handed in by others come with the leaderboard",
+}
 """Row -> why it cannot be complete yet."""
 
 

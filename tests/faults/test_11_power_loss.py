@@ -27,6 +27,7 @@ STEPS: Final = 50
 MISSING: Final = b""
 
 
+@pytest.mark.timeout(900)
 def test_acknowledged_lines_survive_any_sequence_of_losses(
     card: CardOfTest, scale: Scale, rng: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +128,7 @@ def _garble(path: Path, sure: bytes, chance: random.Random) -> None:
     disk.lose_power(chance)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_whole_run_survives_a_loss_before_any_operation(
     card: CardOfTest,
     scale: Scale,

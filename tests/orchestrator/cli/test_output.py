@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.output import error_json, failure_answer, plain_error, stdout_kept
+from orchestrator.cli.output import error_json, failure_answer, plain_error, say, stdout_kept
 from spec.errors import ConfigError, ConfigErrors, RunLocked
 
 
@@ -28,6 +28,16 @@ def test_only_the_kept_descriptor_reaches_standard_output(capfd: pytest.CaptureF
     out, err = capfd.readouterr()
     assert out == "before\nanswer\nafter\n"
     assert sorted(err.splitlines()) == ["child", "printed", "raw"]
+
+
+def test_a_closed_stream_is_opened_again(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an arm has closed Python's own standard error, words for people still reach the descriptor."""
+    monkeypatch.setattr(sys, "stderr", os.fdopen(os.dup(2), "w"))
+    with stdout_kept() as kept:
+        sys.stderr.close()
+        kept.mend_streams()
+        say("a word")
+    assert capfd.readouterr() == ("", "a word\n")
 
 
 def test_an_error_says_what_is_known() -> None:
