@@ -10,7 +10,7 @@ room are filled, and permits are worked out anew only when the shares of the arm
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from orchestrator.engine.links import WorkerLink
@@ -25,7 +25,7 @@ AHEAD: Final = 2
 ON_THE_WAY: Final = 4
 """Leased and uncommitted trials for each permit, at most: what has run may wait for its reading and its commit."""
 
-TAIL_PARTS: Final = 64
+TAIL_PARTS: Final = 16
 """Near the end permits follow the trials that are left; worked out anew when this part of the workers has ended one."""
 
 _NO_LIMITS: Final[Mapping[str, int]] = {}
@@ -70,10 +70,15 @@ class Leasing:
         self._places: dict[WorkerLink, None] = {}
         self._hungry: dict[WorkerLink, None] = {}
         self._ends = 0
-        self._dealt_for: object = None
+        self._dealt_for: tuple[bool, int | None] | None = None
 
     def _owed_of(self, arm: int) -> Iterator[int]:
         return (ordinal for ordinal in self._plan.of_arm(arm) if self._ledger.is_owed(ordinal))
+
+    @property
+    def places(self) -> int:
+        """How many workers' places are filled."""
+        return len(self._places)
 
     # What has changed
 
@@ -130,8 +135,9 @@ class Leasing:
         self._all_new()
 
     def refresh(self) -> None:
-        """Work permits out anew with the next deal, whatever has changed."""
-        self._dealt_for = None
+        """Near the end, work permits out anew with the next deal, however little has changed."""
+        if not all(self._unleased):
+            self._dealt_for = None
 
     def _all_new(self) -> None:
         self._dealt_for = None
@@ -151,20 +157,25 @@ class Leasing:
         self._allow()
         if self.paused:
             return
+        if not any(self._unleased) and not self._suspects.any:
+            self._hungry.clear()
+            return
         room = ON_THE_WAY * self.in_flight + self._lease_max - on_the_way
+        even_parts = [-(-count // max(1, len(self._places))) for count in self._unleased]
         for link in [link for link in self._hungry if link in self._places]:
             most = max(0, min(room, self._lease_max))
-            leased = self._fill(link, most, lease)
+            leased = self._fill(link, most, even_parts, lease)
             room -= leased
             if leased < most:
                 del self._hungry[link]
 
-    def _fill(self, link: WorkerLink, room: int, lease: Lease) -> int:
+    def _fill(self, link: WorkerLink, room: int, even_parts: Sequence[int], lease: Lease) -> int:
+        """Fill a place up, with no more of an arm than its even part of what is left, so that all have work."""
         if self._suspects.is_kept(link):
             return self._fill_with_suspects(link, lease)
         leased = 0
         for place, arm in enumerate(self._plan.arms):
-            wanted = min(AHEAD * link.permits[arm] - link.open_trials[arm], room - leased, self._unleased[place])
+            wanted = min(AHEAD * link.permits[arm] - link.open_trials[arm], room - leased, even_parts[place])
             for _ in range(wanted):
                 ordinal = self._next(place)
                 if ordinal is None:
@@ -199,15 +210,14 @@ class Leasing:
 
     def _allow(self) -> None:
         """Tell the workers their permits where these may have changed."""
-        even = [count > 0 for count in self._unleased]
-        tail = 0 if all(even) else self._ends // max(1, len(self._places) // TAIL_PARTS)
-        state = (self._shares(), even, tail)
-        if state == self._dealt_for:
+        steady = all(self._unleased) and self._demands() == self._limits_now()
+        state = None if steady else self._ends // max(1, len(self._places) // TAIL_PARTS)
+        if self._dealt_for == (steady, state):
             return
-        self._dealt_for = state
+        self._dealt_for = (steady, state)
         for link, of_worker in zip(self._places, self.permits(), strict=True):
-            link.allow(of_worker)
-        self._hungry = dict.fromkeys(self._places)
+            if link.allow(of_worker):
+                self._hungry[link] = None
 
     def permits(self) -> list[dict[str, int]]:
         """Worker by worker: arm -> how many may run there now; the sum is at most ``in_flight``."""
@@ -226,10 +236,12 @@ class Leasing:
         return list(table.values())
 
     def _shares(self) -> list[int]:
-        demands = [self._demand(place) for place in range(len(self._plan.arms))]
-        return share(0 if self.paused else self.in_flight, demands)
+        return share(0 if self.paused else self.in_flight, self._demands())
 
-    def _demand(self, place: int) -> int:
-        """How many permits an arm could use: all that it may have while trials are unleased, else one a trial."""
-        limit = self._limits.get(self._plan.arms[place], 0) or self.in_flight
-        return min(limit, self._unleased[place] + self._suspected[place] + self._open[place])
+    def _demands(self) -> list[int]:
+        """How many permits each arm could use: all that it may have while trials are unleased, else one a trial."""
+        owed = zip(self._unleased, self._suspected, self._open, strict=True)
+        return [min(limit, sum(counts)) for limit, counts in zip(self._limits_now(), owed, strict=True)]
+
+    def _limits_now(self) -> list[int]:
+        return [self._limits.get(arm, 0) or self.in_flight for arm in self._plan.arms]

@@ -117,11 +117,13 @@ class WorkerLink(Link):
         self._close.append(ordinal)
         self.changed()
 
-    def allow(self, permits: Mapping[str, int]) -> None:
-        """Say how many trials of each arm may run there, if that is new."""
-        if permits != self.permits:
-            self.permits, self._permits_changed = permits, True
-            self.changed()
+    def allow(self, permits: Mapping[str, int]) -> bool:
+        """Say how many trials of each arm may run there, if that is new; whether it is."""
+        if permits == self.permits:
+            return False
+        self.permits, self._permits_changed = permits, True
+        self.changed()
+        return True
 
     def halt(self) -> None:
         """Start nothing more there."""

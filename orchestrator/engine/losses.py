@@ -36,6 +36,9 @@ HOLD_UP_S: Final = 1.0
 SILENCE_S: Final = 30.0
 """How much longer than what it was asked can take a peer may say nothing at all."""
 
+PINGS_PER_S_MAX: Final = 1000
+"""Signs of life asked for in a second, of all peers together: beyond some thousand peers they are asked less often."""
+
 DEATHS_ALONE_MAX: Final = 2
 IN_PROCESS: Final = "in-process"
 
@@ -181,7 +184,7 @@ class Losses:
 
     async def _watch_worker(self, link: WorkerLink) -> None:
         while True:
-            await self._clock.sleep(self._rules.heartbeat_s)
+            await self._clock.sleep(max(self._rules.heartbeat_s, self._trials.leasing.places / PINGS_PER_S_MAX))
             held_up_s = await self._sign_of_life(link)
             trials = self._trials.of_worker(link)
             deadlines_s = [self._rules.deadlines_s[active.trial.arm] for active in trials if active.phase in HOSTED]
