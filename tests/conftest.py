@@ -69,7 +69,7 @@ class LoopClock:
         await anyio.sleep(seconds)
 
 
-async def _at_once(function: Callable[..., T], *arguments: object, **_: object) -> T:
+async def at_once(function: Callable[..., T], *arguments: object, **_: object) -> T:
     """Stands for a thread that is quick: others may run before it, and then it is done."""
     await checkpoint()
     return function(*arguments)
@@ -77,7 +77,7 @@ async def _at_once(function: Callable[..., T], *arguments: object, **_: object) 
 
 def run_virtual(main: Callable[[], Awaitable[T]]) -> T:
     """Run ``main`` to its end on a loop of its own; what would go to a thread runs on the loop."""
-    with patch("anyio.to_thread.run_sync", _at_once):
+    with patch("anyio.to_thread.run_sync", at_once):
         return anyio.run(main, backend_options={"loop_factory": VirtualLoop})
 
 
