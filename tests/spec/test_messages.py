@@ -77,4 +77,12 @@ def test_every_message_is_covered_here() -> None:
 
 def test_causes_have_the_names_that_journals_hold() -> None:
     """The closed list of why an attempt came to no reading."""
-    assert [cause.value for cause in Cause] == ["provider", "unreadable", "worker_lost", "oracle_lost", "internal"]
+    assert [cause.value for cause in Cause] == [
+        "provider",
+        "unreadable",
+        "worker_lost",
+        "oracle_lost",
+        "killed_worker",
+        "stopped",
+        "internal",
+    ]
