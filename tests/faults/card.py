@@ -22,7 +22,8 @@ import orjson
 
 FORMAT: Final = 1
 SOAK: Final = 26
-"""The number under which the soak stands; the card has 25 rows."""
+MACHINE: Final = 27
+"""The numbers under which the soak and the state machine of the driver stand; the card has 25 rows."""
 
 NEEDS_PROCESSES: Final = "needs isolation level `process`, which this version does not have"
 NOTES: Final[Mapping[int, str]] = {

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 from unittest.mock import patch
 
 from hypothesis import settings
@@ -62,7 +62,14 @@ class CrashingFiles(SyncedFiles):
 
 
 class DriverMachine(RuleBasedStateMachine):
-    """One run over several sessions."""
+    """One run over several sessions.
+
+    Attributes:
+        runs, befallen: how many runs there were so far, and how many faults befell them.
+    """
+
+    runs: ClassVar[int] = 0
+    befallen: ClassVar[int] = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,6 +87,7 @@ class DriverMachine(RuleBasedStateMachine):
     )
     def begin(self, seed: int, trials: int, workers: int, in_flight: int) -> None:
         """A run of two arms, whose every attempt goes as it is drawn."""
+        DriverMachine.runs += 1
         self.draw = random.Random(seed)
         self.workers = workers
         self.stage = Stage(
@@ -163,18 +171,21 @@ class DriverMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 5))
     def lose_worker(self, which: int) -> None:
         """A worker's process ends."""
+        DriverMachine.befallen += 1
         self.act(self.stage.workers[which % len(self.stage.workers)].box.close)
 
     @precondition(lambda self: self.working)
     @rule()
     def lose_oracle(self) -> None:
         """The oracle's process ends."""
+        DriverMachine.befallen += 1
         self.act(self.stage.oracle.box.close)
 
     @precondition(lambda self: self.working)
     @rule(which=st.integers(0, 5), held_up_s=st.sampled_from((0.0, 120.0)))
     def silence(self, which: int, held_up_s: float) -> None:
         """A worker gives no sign of life, or one of a loop that stands still."""
+        DriverMachine.befallen += 1
         worker = self.stage.workers[which % len(self.stage.workers)]
         worker.stuck, worker.held_up_s = not held_up_s, held_up_s
 
@@ -207,6 +218,7 @@ class DriverMachine(RuleBasedStateMachine):
     @rule(kept=st.floats(0, 1))
     def crash(self, kept: float) -> None:
         """The driver is gone from one moment to the next, and part of what was not synced too."""
+        DriverMachine.befallen += 1
         files, path = self.stage.files, self.stage.path
         assert isinstance(files, CrashingFiles)
         at_crash = path.read_bytes(), files._unsynced
@@ -240,6 +252,7 @@ class DriverMachine(RuleBasedStateMachine):
     @rule(full=st.booleans())
     def fill_disk(self, full: bool) -> None:
         """The disk is full, or has room again."""
+        DriverMachine.befallen += 1
         self.stage.files.full = full  # type: ignore[attr-defined]  # see begin
 
     # What holds
