@@ -6,6 +6,7 @@ journal is closed before the results are made from it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from anyio.abc import TaskGroup
 
 from orchestrator.config import Change, LoadedConfig
 from orchestrator.content import Content, other_digest
+from orchestrator.control.lastlook import remove_last_look
+from orchestrator.control.live import LiveControl
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver
 from orchestrator.engine.leasing import Leasing
@@ -221,6 +224,8 @@ async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:
         session.ledger.check()
         exit_code = signals.exit_code or (INCOMPLETE if session.ledger.owed() else COMPLETE)
         await session.journal.finish({"exit": exit_code, "conservation": session.ledger.conservation()})
+        if not lost:
+            remove_last_look(session.run_dir)
         listening.cancel_scope.cancel()
     return exit_code, lost
 
@@ -232,11 +237,13 @@ async def _host(host: Backend, session: Session, signals: Signals, watcher: Watc
     backend's tidying up and the journal's last line.
     """
     driver = _driver(session, watcher)
+    control = _control(session, driver, watcher)
 
     async def body(crew: Crew) -> None:
         listening.start_soon(signals.listen, driver)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(report_progress, driver, session.prepared.side, watcher, session.clock)
+            tasks.start_soon(control.serve)
             await driver.run(crew)
             tasks.cancel_scope.cancel()
 
@@ -249,6 +256,23 @@ async def _host(host: Backend, session: Session, signals: Signals, watcher: Watc
         return ""  # what is lost behind the last trial is nobody's loss
     watcher.notice(f"{lost[0]}. What it was doing is owed; `resume {session.run_dir}` goes on")
     return lost[0]
+
+
+def _control(session: Session, driver: Driver, watcher: Watcher) -> LiveControl:
+    async def note(text: str) -> None:
+        session.journal.append(LineType.NOTE, None, {"text": text})
+        await session.journal.commit()
+
+    return LiveControl(
+        driver,
+        session.run_dir,
+        session=session.number,
+        heartbeat_s=session.prepared.config.limits.heartbeat_s,
+        environ=dict(os.environ),
+        clock=session.clock,
+        note=note,
+        notice=watcher.notice,
+    )
 
 
 def _driver(session: Session, watcher: Watcher) -> Driver:

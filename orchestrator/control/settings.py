@@ -78,7 +78,8 @@ def value_of(config: RunConfig, names: tuple[str, ...]) -> int | float:
 
 def _refusal(run_dir: Path, key: str, *, gated: bool) -> ConfigError:
     if gated:
-        return ConfigError("results depend on it, so a begun run keeps it", key=key, hint="start a new run")
+        hint = f"`resume {run_dir} --set {key}=... --accept-changes` once it has ended, or a new run"
+        return ConfigError("results depend on it, so it stays as it is while the run works", key=key, hint=hint)
     live = ", ".join((*LIVE_KEYS, f"arms.NAME.{LIVE_ARM_KEY}"))
     return ConfigError(
         "cannot be set while the run works",
