@@ -29,6 +29,7 @@ class Plan:
     Attributes:
         tasks, arms: name -> digest, in plan order.
         seed_is_trial: the provider is the one whose trials have their own number as seed.
+        earlier: ``arm::task`` of each session's plan; one that is planned no longer keeps its lines.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Plan:
     provider: str
     trials: int
     seed_is_trial: bool
+    earlier: frozenset[str]
 
     def cells(self) -> Iterator[tuple[str, Cell]]:
         """Key and cell of each trial, in plan order."""
@@ -58,7 +60,8 @@ def read_plan(run_dir: Path, journal: Journal) -> Plan:
         OSError, ValueError, KeyError, IndexError: the files do not say.
     """
     config: dict[str, Any] = tomllib.loads((run_dir / "run.toml").read_text(encoding="utf-8"))
-    opening = list(journal.of("head", "resume"))[-1]
+    openings = list(journal.of("head", "resume"))
+    opening = openings[-1]
     parts = opening.fields["parts"]
     return Plan(
         kind=str(config["run"]["kind"]),
@@ -67,4 +70,9 @@ def read_plan(run_dir: Path, journal: Journal) -> Plan:
         provider=str(parts["provider"]),
         trials=int(opening.fields.get("trials", config["run"]["trials"])),
         seed_is_trial=config["provider"]["use"] == "mockmed",
+        earlier=frozenset(cell for opening in openings for cell in _cells(opening.fields["parts"])),
     )
+
+
+def _cells(parts: dict[str, Any]) -> Iterator[str]:
+    return (f"{arm}::{task}" for task in parts["tasks"] for arm in parts["arms"])

@@ -12,8 +12,9 @@ from tests.checker.journal import Line
 from tests.checker.plan import Plan
 from tests.checker.violation import Violation
 
-VOLATILE: Final = frozenset({"run_id", "unreadable_attempts"})
-"""Names in a summary that may differ between two runs with the same results; so may all with ``latency``."""
+VOLATILE: Final = frozenset({"run_id", "unreadable_attempts", "kept"})
+"""Names in a summary that may differ between two runs with the same results; so may all with ``latency``. ``kept``
+counts the plans that a run has had."""
 DIGESTED: Final = (
     "episode_id",
     "task_id",

@@ -23,7 +23,9 @@ import orjson
 FORMAT: Final = 1
 SOAK: Final = 26
 MACHINE: Final = 27
-"""The numbers under which the soak and the state machine of the driver stand; the card has 25 rows."""
+NODES: Final = 28
+"""The numbers under which soak, state machine of the driver and killed nodes stand; the card has 25 rows."""
+SHOWN: Final = {SOAK: "soak", MACHINE: "machine", NODES: "2, nodes"}
 
 NEEDS_PROCESSES: Final = "needs isolation level `process`, which this version does not have"
 NOTES: Final[Mapping[int, str]] = {
@@ -189,9 +191,8 @@ def _total(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _line(number: str, row: Mapping[str, Any]) -> str:
     count = len(row["violations"])
-    shown = "soak" if int(number) == SOAK else number
     cells = [
-        shown,
+        SHOWN.get(int(number), number),
         row["fault"],
         f"{row['trials']:,}",
         f"{row['injected']:,}",
@@ -213,7 +214,7 @@ def _circumstances(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
             f"`{row['command']}`, seed {row['seed']}, {row['date']}: {of['cpu']}, {of['cores']} cores, "
             f"{of['system']}, Python {of['python']}, Ray {of['ray']}"
         )
-        sessions.setdefault(text, []).append("soak" if int(number) == SOAK else number)
+        sessions.setdefault(text, []).append(SHOWN.get(int(number), number))
     return [f"* rows {', '.join(numbers)}: {text}" for text, numbers in sessions.items()]
 
 

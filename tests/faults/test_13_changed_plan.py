@@ -109,12 +109,21 @@ CHANGES: Final[dict[str, tuple[Edit, str]]] = {
     "another deadline": (setting("engine.deadline_s=5"), "engine.deadline_s"),
     "more attempts": (setting("run.attempts=9"), "run.attempts"),
     "another option of an arm": (setting("arms.slow.options.work_s=0.01"), "arms.slow.options"),
-    "another arm of that name": (setting('arms.slow.use="screen_only"'), "arms.slow.use"),
+    "another arm of that name": (setting('arms.always_halt.use="screen_only"'), "arms.always_halt.use"),
     "fewer tasks": (setting('provider.tasks=["*close*"]'), "provider.tasks"),
     "another text of a task": (rewriting("desk.py", "Close ", "Now close "), "task desk::close has changed"),
     "another code of an arm": (rewriting("slow.py", "await anyio.sleep(self._work_s)", "pass"), "arm slow has changed"),
     "another provider": (rewriting("desk.py", 'version: str = "1"', 'version: str = "2"'), "provider"),
 }
+
+
+def accepted(run: Run, words: tuple[str, ...]) -> list[Violation]:
+    """Go on with a copy of a run and accept the change: no row of the earlier plan may be among the results."""
+    changed, copy = Run(run.nursery, run.folder, "changed"), Run(run.nursery, run.folder, "copy")
+    assert changed.begin(*words).code == 0
+    shutil.copytree(run.run_dir, copy.run_dir)
+    code = copy.resume(*words, "--accept-changes").code
+    return check(copy.run_dir, undisturbed=changed.run_dir, exit_code=code)
 
 
 SMOKE: Final = ("another seed", "another code of an arm")
@@ -131,7 +140,10 @@ SMOKE: Final = ("another seed", "another code of an arm")
 def test_a_changed_plan_is_refused(
     nursery: Nursery, folder: Path, undisturbed: Path, card: CardOfTest, edit: Edit, named: str
 ) -> None:
-    """Exit code 2 with what differs, the journal untouched; once the change is undone, the run completes."""
+    """Exit code 2 with what differs, the journal untouched; accepted, the run comes to what the changed plan gives.
+
+    Once the change is undone, the refused run completes as if nothing had been.
+    """
     row = card.row(*ROW)
     originals = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     run = Run(nursery, folder, "run")
@@ -139,11 +151,13 @@ def test_a_changed_plan_is_refused(
     before = run.journal
     row.trial()
     row.inject()
-    refused = run.resume(*edit(folder))
+    words = edit(folder)
+    refused = run.resume(*words)
     if refused.code != REFUSED or named not in run.message():
         row.violations([Violation("I7", f"{named}: exit {refused.code}, not 2: {run.message()}")])
     if run.journal != before:
         row.violations([Violation("I2", f"{named}: the refused resume has written to the journal")])
+    row.violations(accepted(run, words))
     for path, data in originals.items():
         path.write_bytes(data)
     code = run.resume().code
