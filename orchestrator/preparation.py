@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from arms.loading import instantiate
+from orchestrator.artifacts import open_store
 from orchestrator.config import ArmTable, LoadedConfig, RunConfig, choose_tasks, plan_config_part
 from orchestrator.content import Content
 from orchestrator.kinds.base import DriverSide, Kind, WorkerSide
@@ -18,7 +19,7 @@ from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
 from providers.base import Provider
 from spec.canonical import Json, JsonObject, canonical_json, content_digest
-from spec.errors import ConfigError, ConfigErrors, ProviderFault, let_interruptions_through
+from spec.errors import ConfigError, ConfigErrors, InputError, ProviderFault, let_interruptions_through
 from spec.report import ArmFault
 from spec.text import describe
 from spec.trial import Payload
@@ -171,6 +172,7 @@ def prepare(loaded: LoadedConfig) -> Prepared:
     Raises:
         ConfigErrors: with every problem found.
     """
+    _check_artifacts(loaded)
     plugins = resolve_all(loaded)
     provider = make_provider(loaded, plugins.provider)
     every_task = _asked(loaded, "tasks", provider.tasks)
@@ -185,6 +187,16 @@ def prepare(loaded: LoadedConfig) -> Prepared:
     parts = _digests(chosen.loaded.config, plugins.kind, provider, side, code)
     manifest = _manifest(loaded, provider)
     return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts, code, manifest)
+
+
+def _check_artifacts(loaded: LoadedConfig) -> None:
+    """Refuse a place for artifacts that nobody here can write to, before anything is spent."""
+    url = loaded.config.artifacts.url
+    try:
+        if url:
+            open_store(url, loaded.folder)
+    except InputError as error:
+        raise ConfigErrors([loaded.error(("artifacts", "url"), str(error))]) from error
 
 
 def make_provider(loaded: LoadedConfig, factory: Callable[..., Any]) -> Provider:

@@ -61,6 +61,7 @@ def classify_changes(old: RunConfig, new: RunConfig) -> Changes:
 def plan_config_part(config: RunConfig) -> JsonObject:
     """What of a configuration enters the plan's digest: every key that is not free, as written."""
     body = config.written()
+    elsewhere = {"artifacts": body["artifacts"]} if body["artifacts"]["url"] else {}
     return {
         "format": body["format"],
         "run": _without(body["run"], _FREE_RUN),
@@ -68,6 +69,7 @@ def plan_config_part(config: RunConfig) -> JsonObject:
         "provider": body["provider"],
         "arms": [_without(arm, _FREE_ARM) for arm in body["arms"]],
         "limits": {name: body["limits"][name] for name in _FIXED_LIMITS},
+        **elsewhere,  # a run that keeps them at home has the digest that it had before there was the key
     }
 
 

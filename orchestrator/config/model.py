@@ -17,6 +17,7 @@ from orchestrator.config.rules import (
     RUN_NAME_PATTERN,
     check_address,
     check_arms,
+    check_artifacts_url,
     check_directory,
     check_isolation,
     check_kind,
@@ -176,6 +177,16 @@ class LimitsTable(Table):
     """Free space below which no run is begun or gone on with, in bytes."""
 
 
+class ArtifactsTable(Table):
+    """``[artifacts]``: where large things of a run are kept."""
+
+    url: Annotated[str, Field(max_length=2048), AfterValidator(check_artifacts_url)] = ""
+    """A place that fsspec can write to, such as "s3://bucket/prefix"; "": artifacts/ in the run directory.
+
+    No arm of this version hands anything in; the place is checked when a run is prepared.
+    """
+
+
 class RunConfig(Table):
     """Everything that a run is told, with every default filled in.
 
@@ -195,6 +206,7 @@ class RunConfig(Table):
         AfterValidator(check_arms),
     ]
     limits: LimitsTable = LimitsTable()
+    artifacts: ArtifactsTable = ArtifactsTable()
 
     _texts: Mapping[tuple[str, ...], WrittenText] = PrivateAttr(default_factory=dict)
 
@@ -205,6 +217,7 @@ class RunConfig(Table):
         "provider": ProviderTable,
         "arms": ArmTable,
         "limits": LimitsTable,
+        "artifacts": ArtifactsTable,
     }
     """The tables by their names."""
 

@@ -23,6 +23,7 @@ REPEATED_NAME_HINT: Final = "every arm needs a name of its own"
 
 _REFERENCE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _PLUGIN_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://?[^\s\0]+")
 _HOST_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?):([0-9]{1,5})")
 _LATER_KINDS: Final = ("verdict", "step")
 _OTHER_LEVELS: Final = ("process", "user", "sandbox")
@@ -100,6 +101,13 @@ def check_address(address: str) -> str:
 
 
 _ADDRESS_HINT: Final = 'use "" to start Ray here, "host:port" to join a cluster, or "job" inside `ray job submit`'
+
+
+def check_artifacts_url(url: str) -> str:
+    """A place with a protocol; whether somebody here speaks it shows when the run is prepared."""
+    if url and _URL.fullmatch(url) is None:
+        raise refusal("is no URL", 'write one such as "s3://bucket/prefix", or "" for the run directory')
+    return url
 
 
 def check_directory(path: str) -> str:

@@ -88,6 +88,7 @@ def make(folder: Path) -> Make:
             "engine": {"kind": "inline", **tables.get("engine", {})},
             "provider": provider,
             "limits": dict(tables.get("limits", {})),
+            "artifacts": dict(tables.get("artifacts", {})),
             "arms": [{"name": "a", "use": "screen_only", **tables.get("arm", {})}],
         }
         return prepare(config_from_mapping(document, folder, environ={}))
@@ -265,3 +266,11 @@ def test_the_shipped_reference_is_prepared_without_starting_anything(tmp_path: P
         ["screen_only", "effect_verified"],
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_for_artifacts_is_looked_at_first(make: Make) -> None:
+    """A URL that nobody here can write to is told with its key, before a provider is made."""
+    with pytest.raises(ConfigErrors, match="nothing here can write to 'nowhere://x'") as caught:
+        make(artifacts={"url": "nowhere://x"})
+    assert caught.value.errors[0].key == "artifacts.url"
+    make(artifacts={"url": "memory://x"})

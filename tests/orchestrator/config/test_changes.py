@@ -42,6 +42,7 @@ GATED = {
     "provider": {"use": "c", "pack": "full", "split": "all", "tasks": '["x"]', "options": "{flag = true}"},
     "arms.b": {"use": "c", "isolation": "in-process", "deadline_s": "3", "options": "{a = 1}"},
     "limits": {"idle_s": "3", "report_bytes_max": "3333"},
+    "artifacts": {"url": "memory://x"},
 }
 
 

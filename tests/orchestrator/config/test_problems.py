@@ -23,7 +23,7 @@ def test_known_keys_are_those_of_the_table() -> None:
     """Each table has its own; options take any."""
     assert "trials" in known_keys(("run",))
     assert "in_flight" in known_keys(("arms", 0))
-    assert known_keys(()) == ["format", "run", "engine", "oracle", "provider", "arms", "limits"]
+    assert known_keys(()) == ["format", "run", "engine", "oracle", "provider", "arms", "limits", "artifacts"]
     assert known_keys(("provider", "options")) == []
 
 
