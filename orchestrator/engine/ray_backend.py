@@ -125,7 +125,7 @@ class RayCrew:
 
     async def muster(self, oracles: int) -> None:
         """Have the first ones; all of them start at once."""
-        nodes = await living_nodes()
+        nodes = await self._living()
         self._head_too = uses_head(nodes, self._asked)
         async with anyio.create_task_group() as starting:
             for _ in range(workers_wanted(nodes, self._asked)):
@@ -140,7 +140,19 @@ class RayCrew:
                 starting.start_soon(self._first, oracle)
         if self._joins:
             spread = Counter(self._homes[name].host for name in self._staff)
+            self._notice(f"this process is on node {own_node_id()[:12]}")
             self._notice("workers: " + ", ".join(f"{count} on {host}" for host, count in sorted(spread.items())))
+
+    async def _living(self) -> list[Node]:
+        """The nodes that live.
+
+        Raises:
+            RunIncomplete: this process's own is not among them, and Ray would end the process soon.
+        """
+        nodes = await living_nodes()
+        if not any(node.node_id == own_node_id() for node in nodes):
+            raise RunIncomplete("the Ray cluster was lost: the node of this process has ended")
+        return nodes
 
     def _place(self, nodes: Sequence[Node], *, full: bool) -> Node | None:
         able = [node for node in nodes if node.node_id not in self._barred]
@@ -186,7 +198,7 @@ class RayCrew:
         self._waiting += 1
         try:
             while True:
-                nodes = await living_nodes()
+                nodes = await self._living()
                 self._dismiss_lost()
                 node = self._place(nodes, full=self._joins and not self._asked and bool(self._staff))
                 if node is not None:
@@ -212,7 +224,7 @@ class RayCrew:
         while not self._joins or self._asked:
             await anyio.sleep_forever()
         while True:
-            nodes = await living_nodes()
+            nodes = await self._living()
             node = None if self._waiting else self._place(nodes, full=True)
             if node is None:
                 await anyio.sleep(LOOK_S)
@@ -227,7 +239,7 @@ class RayCrew:
         home = self._homes.get(name)
         if home is None or not self._joins:
             return ""
-        nodes = await living_nodes()
+        nodes = await self._living()
         return "" if any(node.node_id == home.node_id for node in nodes) else home.node_id
 
     async def another_oracle(self, lost: OraclePeer) -> OraclePeer:
@@ -250,7 +262,7 @@ class RayCrew:
             self._dismiss(peer)
             self._notice(f"node {home.host} is not used any more: {error}")
             return False
-        for actor in self._oracle_actors.values():
+        for actor in list(self._oracle_actors.values()):  # one may be replaced meanwhile
             with suppress(PeerLost):  # a lost oracle is replaced by one that knows all workers
                 await call(peer.name, actor.meet.remote(peer.name, peer.actor))
         return True
@@ -292,7 +304,7 @@ class RayCrew:
             _check_cluster()
             if self._joins:
                 await anyio.sleep(LOOK_S)
-                await living_nodes()
+                await self._living()
 
     async def _check(self) -> None:
         """See that there is a cluster to start anything on: Ray ends the whole process that asks a dead one.
