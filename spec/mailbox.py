@@ -24,6 +24,11 @@ class Mailbox(Generic[Message]):
         self._sleeper: anyio.Event | None = None
         self._closed = False
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will come."""
+        return self._closed
+
     def put(self, message: Message) -> None:
         """Add a message and wake the reader."""
         self._messages.append(message)

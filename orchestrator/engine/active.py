@@ -38,9 +38,6 @@ EXPECTED: Final[Mapping[type[TrialEvent], tuple[Phase, ...]]] = {
 HELD: Final = (Phase.OPENING, Phase.BASELINE, Phase.RUNNING)
 """In which phases a trial is in its worker's hands: lost with it."""
 
-HOSTED: Final = (Phase.OPENING, Phase.RUNNING)
-"""In which phases a trial waits for its worker."""
-
 ASKED: Final = (Phase.BASELINE, Phase.READING)
 """In which phases a trial waits for an answer of its oracle: lost with it."""
 

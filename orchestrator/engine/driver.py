@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from oracle.base import Judgement
 from orchestrator.engine.active import Active, Phase
 from orchestrator.engine.committer import Committer, Entry
+from orchestrator.engine.ending import Ending
 from orchestrator.engine.leasing import Leasing
 from orchestrator.engine.links import OracleLink, Outbox, WorkerLink
 from orchestrator.engine.losses import Losses
@@ -52,10 +53,6 @@ from spec.reading import ChannelName
 from spec.report import ArmFault
 from spec.text import describe
 from spec.trial import Payload, Trial, trial_key
-
-CANCELLED_AT_ONCE: Final = 10_000
-"""Owed trials that are cancelled with one commit, when the rest of a run is."""
-
 
 RULES_KEYS: Final = {
     "run.drain_s": ("drain_s", 1.0),
@@ -122,6 +119,13 @@ class Driver:
         self._losses = Losses(
             self.trials, rules=rules, clock=clock, notice=notice, killed=self._on_killed, move_on=self.move_on
         )
+        self._ending = Ending(
+            self.trials,
+            self._committer,
+            rules=rules,
+            clock=clock,
+            seed=lambda ordinal: self._drawn(ordinal).payload.seed,
+        )
         self._stalls = Stalls(self.trials, rules=rules, clock=clock, notice=notice, move_on=self.move_on)
         self.labels: dict[str, Counter[str]] = {arm: Counter() for arm in plan.arms}
         self._outbox = Outbox()
@@ -129,8 +133,6 @@ class Driver:
         self._oracles: list[OracleLink] = []
         self._leased: dict[tuple[str, int], list[str]] = {}
         self._leases = leases
-        self._over = anyio.Event()
-        self._cancelling: anyio.Event | None = None
         self._tasks: TaskGroup | None = None
 
     # The run loop
@@ -151,12 +153,12 @@ class Driver:
                 tasks.start_soon(self._stalls.watch)
                 self._take_on(crew, tasks)
                 self.move_on()
-                await self._over.wait()
+                await self._ending.over.wait()
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
             self.trials.close()
-            self._over.set()
+            self._ending.over.set()
             await self._committer.flush()  # shielded; what was judged is kept however this ended
 
     def _take_on(self, crew: Crew, tasks: TaskGroup) -> None:
@@ -182,17 +184,13 @@ class Driver:
 
     def move_on(self) -> None:
         """Lease what there is room for, send what has piled up, and see whether the run is over."""
-        if self._over.is_set():
+        if self._ending.over.is_set():
             return
         if not self.trials.draining:
             self.leasing.deal(len(self.trials.active), self._lease)
             self._journal_leases()
         self._outbox.flush()
-        if not self.trials.active and (self.ledger.owed() == 0 or self._drained()):
-            self._over.set()
-
-    def _drained(self) -> bool:
-        return self.trials.draining and (self._cancelling is None or self._cancelling.is_set())
+        self._ending.look()
 
     # Control from outside
 
@@ -208,6 +206,7 @@ class Driver:
     def unpause(self) -> None:
         """Lease and start again."""
         self.leasing.pause(False)
+        self.trials.tick()
         self.move_on()
 
     def adjust(self, key: str, value: int | float) -> None:
@@ -217,8 +216,9 @@ class Driver:
             KeyError: the key is not such a one.
         """
         table, _, rest = key.partition(".")
-        if table == "arms" and rest.endswith(".in_flight"):
-            self.leasing.adjust(limits={rest.removesuffix(".in_flight"): int(value)})
+        arm = rest.removesuffix(".in_flight")
+        if table == "arms" and rest != arm and arm in self._plan.arms:
+            self.leasing.adjust(limits={arm: int(value)})
         elif key == "engine.in_flight":
             self.leasing.adjust(in_flight=int(value))
         elif key == "engine.lease_max":
@@ -232,46 +232,23 @@ class Driver:
         """Start nothing more; what runs may end within ``drain_s``."""
         if self.trials.draining or self._tasks is None:
             return
-        self.trials.draining = True
         for link in self._workers:
             link.halt()
-        for active in [a for a in self.trials.active.values() if a.phase in (Phase.OPENING, Phase.BASELINE)]:
-            self.trials.release(active)
-        self._tasks.start_soon(self._end_drain)
+        self._ending.begin_drain()
+        self._tasks.start_soon(self._ending.drain)
         self.move_on()
 
     def cancel(self) -> None:
         """Start nothing more and break off what runs; what is owed becomes cancelled. What is being read may end."""
-        if self._tasks is None or self._cancelling is not None:
+        if self.trials.cancelling or self._tasks is None:
             return
-        self._cancelling = anyio.Event()
+        self._ending.begin_cancel()
         self.drain()
-        for active in [a for a in self.trials.active.values() if a.phase is Phase.RUNNING]:
-            self.trials.end_arm(active)
-            self.trials.count_apart(active, Cause.STOPPED, "the run was stopped while the arm ran")
-        self._tasks.start_soon(self._cancel_rest)
+        self._tasks.start_soon(self._ending.cancel)
 
     def stop(self) -> None:
         """End at once; what is on its way stays owed."""
-        self._over.set()
-
-    async def _end_drain(self) -> None:
-        await self._clock.sleep(self.rules.drain_s)
-        if self._cancelling is not None:
-            await self._cancelling.wait()
-        self._over.set()
-
-    async def _cancel_rest(self) -> None:
-        """Cancel what is owed and not on its way, in commits of bounded size."""
-        owed = [place for place in range(len(self._plan)) if self.ledger.is_owed(place)]
-        for first in range(0, len(owed), CANCELLED_AT_ONCE):
-            for ordinal in owed[first : first + CANCELLED_AT_ONCE]:
-                if ordinal not in self.trials.active:
-                    self.trials.cancel_owed(ordinal, self._drawn(ordinal).payload.seed)
-            await self._committer.flush()
-        assert self._cancelling is not None
-        self._cancelling.set()
-        self.move_on()
+        self._ending.over.set()
 
     # Leases
 
@@ -325,12 +302,12 @@ class Driver:
             return
         match event:
             case Finished():
-                active.link.failures_in_a_row, active.link.replaced_sick = 0, False
+                active.link.attempt_ended(well=True)
                 self._on_finished(active, event)
             case Opened():
                 self._on_opened(active, event)
             case Failed():
-                active.link.failures_in_a_row += 1
+                active.link.attempt_ended(well=False)
                 self.trials.end_arm(active)
                 self.trials.failed(active, event.cause, event.detail)
             case Returned():
@@ -351,12 +328,12 @@ class Driver:
 
     def _on_finished(self, active: Active, event: Finished) -> None:
         self.trials.end_arm(active)
-        if active.generation != active.oracle.generation:
-            self.trials.failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
-            return
         self._read(active, event)
 
     def _read(self, active: Active, finished: Finished) -> None:
+        if active.generation != active.oracle.generation:
+            self.trials.failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
+            return
         self.trials.enter(active, Phase.READING)
         active.finished = finished
         active.oracle.read_after(ReadAfter(finished.ordinal, finished.attempt, finished.report))
@@ -364,9 +341,6 @@ class Driver:
     def _on_killed(self, active: Active, detail: str) -> None:
         """An arm has killed its worker, and the record can still be read: it is scored like any other fault."""
         fault, now, trial = ArmFault.KILLED_WORKER, self._clock.utc_now(), active.trial
-        if active.generation != active.oracle.generation:
-            self.trials.failed(active, Cause.ORACLE_LOST, "the oracle that had read its baseline was lost")
-            return
         report = self._not_reported(fault, detail)
         self._read(active, Finished(trial.ordinal, trial.attempt, report, fault, detail, now, now, 0.0))
 

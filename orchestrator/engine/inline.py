@@ -34,8 +34,8 @@ class InlineWorker:
 
     async def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
         """Its events in batches."""
-        while True:
-            yield await self._worker.events()
+        while events := await self._worker.events():
+            yield events
 
     async def ping(self) -> float:
         """It lives as long as this process."""
@@ -60,8 +60,8 @@ class InlineOracle:
 
     async def events(self) -> AsyncIterator[Sequence[OracleEvent]]:
         """Its events in batches."""
-        while True:
-            yield await self._service.events()
+        while events := await self._service.events():
+            yield events
 
     async def ping(self) -> float:
         """It lives as long as this process."""

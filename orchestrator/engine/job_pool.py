@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from spec.clock import Clock
 
@@ -60,6 +61,7 @@ class JobPool(Generic[Job]):
         self._resting: list[_Pump[Job]] = []
         self._standing_by = 0
         self._tasks: TaskGroup | None = None
+        self._turned_at = clock.monotonic()
 
     async def serve(self) -> None:
         """Run until cancelled; every pump is a child of this call."""
@@ -104,6 +106,8 @@ class JobPool(Generic[Job]):
             pump.job = None
             if pump.overdue:
                 return
+            if self._clock.monotonic() - self._turned_at > SWEEP_S:
+                await checkpoint()  # jobs that never suspend would keep deadlines and events waiting for all of them
 
     async def _rest(self, pump: _Pump[Job]) -> None:
         pump.wake = anyio.Event()
@@ -114,7 +118,7 @@ class JobPool(Generic[Job]):
     async def _sweep(self) -> None:
         while True:
             await self._clock.sleep(SWEEP_S)
-            now = self._clock.monotonic()
+            now = self._turned_at = self._clock.monotonic()
             for pump in self._pumps:
                 if pump.job is not None and self._overdue(pump.job, now):
                     pump.overdue = True

@@ -70,7 +70,9 @@ class Leasing:
         self._places: dict[WorkerLink, None] = {}
         self._hungry: dict[WorkerLink, None] = {}
         self._ends = 0
-        self._dealt_for: tuple[bool, int | None] | None = None
+        self._reserve = False
+        self._steady = False  # permits are such that they change with no end of an arm
+        self._dealt_at: int | None = None  # the count of ends for which they were worked out
 
     def _owed_of(self, arm: int) -> Iterator[int]:
         return (ordinal for ordinal in self._plan.of_arm(arm) if self._ledger.is_owed(ordinal))
@@ -80,18 +82,24 @@ class Leasing:
         """How many workers' places are filled."""
         return len(self._places)
 
+    def suspected(self) -> list[int]:
+        """The trials that wait for a worker of their own."""
+        return self._suspects.waiting()
+
     # What has changed
 
     def join(self, link: WorkerLink) -> None:
         """A worker's place is filled."""
         self._places[link] = None
+        self._reserve = self._suspects.any
         self._all_new()
 
     def leave(self, link: WorkerLink) -> None:
-        """A worker's place has become empty; the arms of its trials have ended."""
+        """A worker's place has become empty; nothing is leased there until somebody joins in it again."""
         self._places.pop(link, None)
         self._hungry.pop(link, None)
         self._suspects.leave(link)
+        self._reserve = self._suspects.any
         self._all_new()
 
     def arm_ended(self, link: WorkerLink, arm: str) -> None:
@@ -105,6 +113,7 @@ class Leasing:
         """A trial of a place is done with."""
         link.held -= 1
         if not link.held and self._suspects.is_kept(link):
+            self._reserve = True
             self._all_new()
 
     def again(self, ordinal: int) -> None:
@@ -112,7 +121,8 @@ class Leasing:
         arm = self._plan.arm_of(ordinal)
         self._again[arm].append(ordinal)
         self._unleased[arm] += 1
-        self._all_new()
+        if not self._steady:
+            self._all_new()
 
     def suspect(self, ordinals: Iterable[int]) -> None:
         """Trials that ran in a worker that died have to be leased once more, apart from all others."""
@@ -120,6 +130,7 @@ class Leasing:
         self._suspects.add(group)
         for ordinal in group:
             self._suspected[self._plan.arm_of(ordinal)] += 1
+        self._reserve = True
         self._all_new()
 
     def adjust(self, *, in_flight: int = 0, lease_max: int = 0, limits: Mapping[str, int] = _NO_LIMITS) -> None:
@@ -136,11 +147,11 @@ class Leasing:
 
     def refresh(self) -> None:
         """Near the end, work permits out anew with the next deal, however little has changed."""
-        if not all(self._unleased):
-            self._dealt_for = None
+        if self._suspects.any or not all(self._unleased):
+            self._dealt_at = None
 
     def _all_new(self) -> None:
-        self._dealt_for = None
+        self._steady, self._dealt_at = False, None
         self._hungry = dict.fromkeys(self._places)
 
     # Dealing
@@ -152,8 +163,9 @@ class Leasing:
             on_the_way: trials that are leased and not committed.
             lease: called for each trial that goes out.
         """
-        if not self.paused and self._suspects.any:
+        if not self.paused and (self._reserve or (self._suspects.any and not any(self._unleased))):
             self._suspects.reserve(list(self._places), all_of_them=not any(self._unleased))
+            self._reserve = False
         self._allow()
         if self.paused:
             return
@@ -164,10 +176,11 @@ class Leasing:
         even_parts = [-(-count // max(1, len(self._places))) for count in self._unleased]
         for link in [link for link in self._hungry if link in self._places]:
             most = max(0, min(room, self._lease_max))
+            del self._hungry[link]  # before: an end of an arm while leases go out makes it hungry again
             leased = self._fill(link, most, even_parts, lease)
             room -= leased
-            if leased < most:
-                del self._hungry[link]
+            if leased >= most:
+                self._hungry[link] = None
 
     def _fill(self, link: WorkerLink, room: int, even_parts: Sequence[int], lease: Lease) -> int:
         """Fill a place up, with no more of an arm than its even part of what is left, so that all have work."""
@@ -192,7 +205,7 @@ class Leasing:
             self._suspected[place] -= 1
             self._lease(ordinal, place, link, lease)
         if group:
-            self._dealt_for = None
+            self._steady, self._dealt_at = False, None
         return len(group)
 
     def _lease(self, ordinal: int, place: int, link: WorkerLink, lease: Lease) -> None:
@@ -210,33 +223,49 @@ class Leasing:
 
     def _allow(self) -> None:
         """Tell the workers their permits where these may have changed."""
-        steady = all(self._unleased) and self._demands() == self._limits_now()
-        state = None if steady else self._ends // max(1, len(self._places) // TAIL_PARTS)
-        if self._dealt_for == (steady, state):
+        steady = all(self._unleased) and not self._suspects.any and self._demands() == self._limits_now()
+        ends = self._ends // max(1, len(self._places) // TAIL_PARTS)
+        self._steady = self._steady and steady
+        if self._steady or ends == self._dealt_at:
             return
-        self._dealt_for = (steady, state)
+        self._steady, self._dealt_at = steady, ends
         for link, of_worker in zip(self._places, self.permits(), strict=True):
             if link.allow(of_worker):
                 self._hungry[link] = None
 
     def permits(self) -> list[dict[str, int]]:
-        """Worker by worker: arm -> how many may run there now; the sum is at most ``in_flight``."""
-        table: dict[WorkerLink, dict[str, int]] = {link: {} for link in self._places}
-        apart = [link for link in table if self._suspects.is_busy(link)]
+        """Worker by worker: arm -> how many may run there now; the sum is at most ``in_flight``.
+
+        Groups of suspects come first: nothing else may be leased where they are, so what they cannot use, others can.
+        """
+        arms, limits = self._plan.arms, self._limits_now()
+        table = {link: dict.fromkeys(arms, 0) for link in self._places}
+        left = 0 if self.paused else self.in_flight
+        fair = max(1, left // max(1, len(table)))
+        for link in [link for link in table if self._suspects.is_busy(link)]:
+            room = min(fair, left)
+            for place, arm in enumerate(arms):
+                part = table[link][arm] = min(link.open_trials[arm], room, limits[place])
+                room, left, limits[place] = room - part, left - part, limits[place] - part
         others = [link for link in table if not self._suspects.is_busy(link)]
-        for place, (arm, total) in enumerate(zip(self._plan.arms, self._shares(), strict=True)):
-            left, fair = total, max(1, total // max(1, len(table)))
-            for link in apart:
-                table[link][arm] = min(link.open_trials[arm], fair, left)
-                left -= table[link][arm]
-            if others:
-                weights = [1 if self._unleased[place] else link.open_trials[arm] for link in others]
-                for link, part in zip(others, split(left, weights, first=place), strict=True):
-                    table[link][arm] = part
+        if others:
+            self._split(table, others, left, limits)
         return list(table.values())
 
-    def _shares(self) -> list[int]:
-        return share(0 if self.paused else self.in_flight, self._demands())
+    def _split(
+        self, table: dict[WorkerLink, dict[str, int]], links: Sequence[WorkerLink], total: int, limits: Sequence[int]
+    ) -> None:
+        """Split permits over places that no group of suspects has: evenly, near the end as the trials are."""
+        arms = self._plan.arms
+        opens = [sum(link.open_trials[arm] for link in links) for arm in arms]
+        demands = [min(limit, self._unleased[place] + opens[place]) for place, limit in enumerate(limits)]
+        for place, (arm, part) in enumerate(zip(arms, share(total, demands), strict=True)):
+            weights = [
+                1 if self._unleased[place] and not self._suspects.is_kept(link) else link.open_trials[arm]
+                for link in links
+            ]
+            for link, permits in zip(links, split(part, weights, first=place), strict=True):
+                table[link][arm] = permits
 
     def _demands(self) -> list[int]:
         """How many permits each arm could use: all that it may have while trials are unleased, else one a trial."""

@@ -70,6 +70,7 @@ class WorkerLink(Link):
         permits: arm -> how many trials of it may run here.
         open_trials: arm -> trials leased here whose arms have not ended.
         held: trials leased here that are not committed.
+        does_well: whether the last arm or attempt that ended here was an arm that was done.
         failures_in_a_row: attempts that failed here with no arm done in between.
         replaced_sick: whether it was filled anew because of such failures, and no arm was done since.
     """
@@ -80,6 +81,7 @@ class WorkerLink(Link):
         self.filled = True
         self.open_trials = dict.fromkeys(arms, 0)
         self.held = 0
+        self.does_well = False
         self.failures_in_a_row = 0
         self.replaced_sick = False
         self._forget_orders()
@@ -94,7 +96,7 @@ class WorkerLink(Link):
 
     def lose(self) -> None:
         """Forget what was for a worker that is gone."""
-        self.filled = False
+        self.filled = self.does_well = False
         self.failures_in_a_row = 0
         self._forget_orders()
 
@@ -124,6 +126,12 @@ class WorkerLink(Link):
         self.permits, self._permits_changed = permits, True
         self.changed()
         return True
+
+    def attempt_ended(self, *, well: bool) -> None:
+        """An arm was done here, or an attempt failed that was not the arm's."""
+        self.does_well = well
+        self.failures_in_a_row = 0 if well else self.failures_in_a_row + 1
+        self.replaced_sick = self.replaced_sick and not well
 
     def halt(self) -> None:
         """Start nothing more there."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import anyio
 
-from orchestrator.engine.active import ASKED, HELD, HOSTED, Active, Phase
+from orchestrator.engine.active import ASKED, HELD, Active, Phase
 from orchestrator.engine.committer import Entry
 from orchestrator.engine.links import OracleLink, WorkerLink
 from orchestrator.engine.peers import Crew
@@ -84,6 +84,8 @@ class Losses:
             self._on_worker_lost(link, loss, node)
             link.replaced_sick = loss.sick
             self._move_on()
+            if self._trials.draining:
+                return
             link.fill(await crew.another_worker(link.peer))
             self._trials.leasing.join(link)
             self._move_on()
@@ -102,6 +104,9 @@ class Losses:
             self._count(loss, len(asked), node)
             for active in asked:
                 self._trials.failed(active, Cause.ORACLE_LOST, str(loss))
+            if self._trials.draining:
+                self._move_on()
+                return
             link.fill(await crew.another_oracle(link.peer))
             self._move_on()
 
@@ -122,10 +127,13 @@ class Losses:
             self._tell(loss, len(held))
         else:  # nobody's arm did it
             self._count(loss, len(held), node)
-        for active in held:
-            if active not in in_it:
+        beside = [active for active in held if active not in in_it]
+        if in_it:
+            self._trials.failed_blameless(beside, str(loss), apart=False)
+        else:
+            for active in beside:
                 self._trials.failed(active, Cause.WORKER_LOST, str(loss))
-        if len(in_it) == 1:
+        if len(held) == len(in_it) == 1:
             self._died_alone(in_it[0], loss)
         elif in_it:
             self._trials.failed_blameless(in_it, str(loss), apart=True)
@@ -157,7 +165,7 @@ class Losses:
         """
         self._trials.losses += not node or node not in self._lost_nodes
         self._lost_nodes.add(node)
-        if self._trials.losses > self._rules.losses_max:
+        if self._trials.losses > self._rules.losses_max and not self._trials.draining:
             raise RunIncomplete(
                 f"{self._trials.losses} workers and oracles were lost with no row in between; the last: {loss}"
             )
@@ -179,7 +187,7 @@ class Losses:
         most = self._rules.losses_max
         if not most or link.failures_in_a_row < most or link.replaced_sick:
             return
-        if any(not other.failures_in_a_row for other in workers if other is not link and other.filled):
+        if any(other.does_well for other in workers if other is not link):
             raise PeerLost(link.peer.name, f"{link.failures_in_a_row} attempts in a row failed there", sick=True)
 
     async def _watch_worker(self, link: WorkerLink) -> None:
@@ -187,10 +195,10 @@ class Losses:
             await self._clock.sleep(max(self._rules.heartbeat_s, self._trials.leasing.places / PINGS_PER_S_MAX))
             held_up_s = await self._sign_of_life(link)
             trials = self._trials.of_worker(link)
-            deadlines_s = [self._rules.deadlines_s[active.trial.arm] for active in trials if active.phase in HOSTED]
+            deadlines_s = [self._rules.deadlines_s[active.trial.arm] for active in trials if _is_at_work(active)]
             if deadlines_s and held_up_s > max(deadlines_s) + HOLD_UP_S:
                 raise PeerLost(link.peer.name, f"an arm has held it up for {held_up_s:.0f} s")
-            if deadlines_s and any(link.permits.values()):
+            if deadlines_s:
                 self._check_silence(link, max(*deadlines_s, self._rules.open_s))
             else:
                 link.heard_at = self._clock.monotonic()
@@ -216,6 +224,12 @@ class Losses:
         silent_s = self._clock.monotonic() - link.heard_at
         if silent_s > longest_s + SILENCE_S:
             raise PeerLost(link.peer.name, f"it has said nothing for {silent_s:.0f} s; {longest_s:g} s are allowed")
+
+
+def _is_at_work(active: Active) -> bool:
+    """Whether a worker has something to do for a trial, and not only to wait for a free slot."""
+    runs = active.phase is Phase.RUNNING and active.link.permits.get(active.trial.arm, 0) > 0
+    return runs or active.phase is Phase.OPENING
 
 
 async def until_lost(*services: Callable[[], Coroutine[Any, Any, None]]) -> PeerLost:

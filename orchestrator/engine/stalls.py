@@ -46,11 +46,18 @@ class Stalls:
             self._move_on()
             silent_s, limit_s = self._clock.monotonic() - self._trials.now, self._rules.stall_report_s
             reported_s = min(reported_s, silent_s)
-            if limit_s and self._trials.active and silent_s - reported_s >= limit_s:
+            if (
+                limit_s
+                and self._trials.ledger.owed()
+                and not self._trials.leasing.paused
+                and silent_s - reported_s >= limit_s
+            ):
                 reported_s = silent_s
                 self._notice(self._report(silent_s))
 
     def _report(self, silent_s: float) -> str:
+        if not self._trials.active:
+            return f"no news for {silent_s:.0f} s; {self._trials.ledger.owed()} trials are owed and none is on its way"
         oldest = min(self._trials.active.values(), key=lambda active: active.since)
         waited_s = self._clock.monotonic() - oldest.since
         return (
@@ -70,6 +77,7 @@ class Stalls:
             trials=tuple(
                 [self._view(active, now) for active in trials.active.values()]
                 + [self._waiting(ordinal, now) for ordinal in trials.repeats]
+                + [self._suspected(ordinal) for ordinal in trials.leasing.suspected()]
             ),
         )
 
@@ -98,6 +106,19 @@ class Stalls:
             phase_age_s=now - repeat.since,
             last_event=f"attempt {repeat.attempt} failed: {repeat.why}",
             waits_for=f"its next lease, in {max(0.0, repeat.until - now):.1f} s",
+        )
+
+    def _suspected(self, ordinal: int) -> TrialView:
+        return TrialView(
+            key=self._trials.plan.key(ordinal),
+            attempt=self._trials.ledger.next_attempt(ordinal),
+            phase=WAITING_TO_REPEAT,
+            worker="",
+            oracle="",
+            age_s=0.0,
+            phase_age_s=0.0,
+            last_event="its worker was lost while its arm ran there",
+            waits_for="a worker apart from the other trials, to see whose arm it was",
         )
 
     def _waits_for(self, active: Active) -> str:

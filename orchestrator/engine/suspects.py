@@ -31,6 +31,10 @@ class Suspects:
         half = (len(ordinals) + 1) // 2
         self._groups += [list(part) for part in (ordinals[:half], ordinals[half:]) if part]
 
+    def waiting(self) -> list[int]:
+        """The trials of the groups that wait."""
+        return [ordinal for group in self._groups for ordinal in group]
+
     def reserve(self, places: Sequence[WorkerLink], *, all_of_them: bool) -> None:
         """Keep as many places as there are groups, at most half of them, those with the fewest trials first.
 

@@ -68,9 +68,10 @@ class Trials:
     Attributes:
         active: ordinal -> the trial on its way.
         repeats: ordinal -> the trial in its back-off.
-        now: when something was heard last, seconds of the monotonic clock.
+        now: when something was heard or leased last, seconds of the monotonic clock.
         losses: workers and oracles lost since the last trial ended.
         draining: whether nothing is repeated any more.
+        cancelling: whether what would be repeated is cancelled.
     """
 
     def __init__(
@@ -91,13 +92,14 @@ class Trials:
         self.repeats: dict[int, Repeat] = {}
         self.now = clock.monotonic()
         self.losses = 0
-        self.draining = False
+        self.draining = self.cancelling = False
         self._tasks: TaskGroup | None = None
         self._move_on: Callable[[], None] = _nothing
 
     def open(self, tasks: TaskGroup, move_on: Callable[[], None]) -> None:
         """From now on trials may be repeated: ``tasks`` waits out their back-offs, then ``move_on`` is called."""
         self._tasks, self._move_on = tasks, move_on
+        self.tick()
 
     def close(self) -> None:
         """Nothing is repeated any more."""
@@ -109,6 +111,7 @@ class Trials:
 
     def start(self, trial: Trial, link: WorkerLink, oracle: OracleLink) -> Active:
         """A trial is leased."""
+        self.tick()
         self.ledger.started(trial.ordinal, trial.attempt)
         active = self.active[trial.ordinal] = Active(trial, link, oracle, self.now)
         self._by_worker.setdefault(link, {})[trial.ordinal] = active
@@ -177,22 +180,23 @@ class Trials:
             apart: whether one of their arms may have done it: nobody knows which, so they are repeated apart, in
                 smaller groups each time, which is what bounds it.
         """
-        left = {active.trial.ordinal for active in group}
 
-        def durable(active: Active) -> None:
-            self._forget(active)
-            left.discard(active.trial.ordinal)
-            if left or self.draining:
+        def all_durable() -> None:  # the lines are added in one turn, so one commit has them all
+            for active in group:
+                self._forget(active)
+            again = [active for active in group if not self._is_cancelled(active)]
+            if self.draining:
                 return
             if apart:
-                self.leasing.suspect(one.trial.ordinal for one in group)
+                self.leasing.suspect(active.trial.ordinal for active in again)
             else:
-                for one in group:
-                    self.leasing.again(one.trial.ordinal)
+                for active in again:
+                    self.leasing.again(active.trial.ordinal)
 
-        for active in group:
+        for place, active in enumerate(group, start=1):
             self.enter(active, Phase.COMMITTING)
-            self._failed(active, Cause.WORKER_LOST, {"detail": detail, "counted": False}, partial(durable, active))
+            more: dict[str, Json] = {"detail": detail, "counted": False}
+            self._failed(active, Cause.WORKER_LOST, more, all_durable if place == len(group) else _nothing)
 
     def count_apart(self, active: Active, cause: Cause, detail: str) -> None:
         """End a trial without a row."""
@@ -232,11 +236,17 @@ class Trials:
 
     def _repeat(self, active: Active, failures: int, why: str, again: Callable[[int], None]) -> None:
         self._forget(active)
-        if not self.draining and self._tasks is not None:
+        if not self._is_cancelled(active) and not self.draining and self._tasks is not None:
             backoff_s = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (failures - 1))
             now = self._clock.monotonic()
             self.repeats[active.trial.ordinal] = Repeat(active.trial.attempt, why, now, now + backoff_s)
             self._tasks.start_soon(self._repeat_later, active.trial.ordinal, backoff_s, again)
+
+    def _is_cancelled(self, active: Active) -> bool:
+        """Cancel a trial whose attempt has failed, where the rest of the run is cancelled."""
+        if self.cancelling:
+            self.cancel_owed(active.trial.ordinal, active.trial.seed)
+        return self.cancelling
 
     async def _repeat_later(self, ordinal: int, backoff_s: float, again: Callable[[int], None]) -> None:
         await self._clock.sleep(backoff_s)

@@ -41,6 +41,9 @@ from spec.trial import Payload, Trial
 MOVE_S: Final = 0.25
 """How often a worker's loop shows that it moves."""
 
+STUCK_THREADS_MAX: Final = 256
+"""Arms past their deadline that may still hold a thread, before the worker is worn out."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostedArm:
@@ -65,7 +68,8 @@ class WorkerLimits:
         open_s, close_s: seconds for opening and closing one fixture; closing the provider takes no longer either.
         idle_s: seconds that an arm may go without using its environment; 0 is no limit.
         report_bytes_max: size of a report as JSON.
-        threads_max: arms that may block a thread at once, those apart that are past their deadline.
+        threads_max: arms that may block a thread at once, those apart that are past their deadline, as long as no
+            permits for more come.
     """
 
     open_s: float
@@ -133,6 +137,8 @@ class Worker:
         self._to_close: deque[_Slot] = deque()
         self._lanes: Lanes[_Slot] = Lanes(arms)
         self._threads = anyio.CapacityLimiter(limits.threads_max)
+        self._in_threads: set[object] = set()
+        self._scope = anyio.CancelScope()
         self._openers = self._pool(self._next_to_open, self._open, _past_due, self._open_expired)
         self._runners = self._pool(self._lanes.take, self._run_arm, self._overdue, self._arm_expired)
         self._closers = self._pool(self._next_to_close, self._close, _past_due, self._close_expired)
@@ -152,9 +158,14 @@ class Worker:
         return JobPool(take=take, run=run, overdue=overdue, expired=expired, clock=self._clock)
 
     async def serve(self) -> None:
-        """Work until cancelled; then close every fixture that is still open, and the provider."""
+        """Work until cancelled, or worn out; then close every fixture that is still open, and the provider.
+
+        It is worn out when too many arms that are past their deadline still hold a thread: nobody can end such a
+        thread, and a process with too many of them can start no more for the arms of others.
+        """
         try:
-            await self._serve()
+            with self._scope:
+                await self._serve()
         finally:
             self._outbox.close()
 
@@ -301,7 +312,7 @@ class Worker:
                 return await cast(AsyncArm, arm.call)(told, Environment())
             finally:
                 _end_copies(self._pid)
-        call = partial(_outcome, partial(cast(SyncArm, arm.call), told, SyncEnvironment()), self._pid)
+        call = partial(_outcome, partial(cast(SyncArm, arm.call), told, SyncEnvironment()), self._pid, self._in_threads)
         returned, error = await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._threads)
         if error is not None:
             raise error
@@ -323,9 +334,11 @@ class Worker:
 
     def _arm_expired(self, slot: _Slot) -> None:
         bind_environment(None)
-        if self._arms[slot.arm].blocking:  # its thread may never come back, and the next arm is not to wait for it
-            self._threads.total_tokens += 1
         self._finish(slot, self._late(slot))
+        stuck = len(self._in_threads) - self._threads.borrowed_tokens
+        if stuck >= STUCK_THREADS_MAX:
+            self._outbox.put(Noted(f"{stuck} arms are past their deadline and still hold a thread each"))
+            self._scope.cancel()
 
     def _late(self, slot: _Slot) -> _Answer:
         deadline_s = self._arms[slot.arm].deadline_s
@@ -415,14 +428,17 @@ class Worker:
         self._outbox.put(Failed(slot.trial.ordinal, slot.trial.attempt, Cause.PROVIDER, detail))
 
 
-def _outcome(call: Callable[[], object], pid: int) -> tuple[object, BaseException | None]:
+def _outcome(call: Callable[[], object], pid: int, in_threads: set[object]) -> tuple[object, BaseException | None]:
     """What a blocking arm returned or raised, as a value: raised across threads, some exceptions tear down a task."""
+    inside = object()
+    in_threads.add(inside)
     try:
         return call(), None
     except BaseException as error:  # noqa: BLE001 - whatever an arm raises is told from its own task
         return None, error
     finally:
         _end_copies(pid)
+        in_threads.discard(inside)
 
 
 def _end_copies(pid: int) -> None:

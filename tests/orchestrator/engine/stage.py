@@ -8,13 +8,14 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import orjson
 
 from oracle.base import Judgement
 from orchestrator.engine.driver import Driver
+from orchestrator.engine.lanes import Lanes
 from orchestrator.engine.leasing import Leasing
 from orchestrator.engine.rules import Rules
 from orchestrator.files import OsFiles
@@ -35,6 +36,7 @@ from spec.messages import (
     Opened,
     OracleOrders,
     Ready,
+    Returned,
     Unread,
     WorkerOrders,
 )
@@ -123,6 +125,7 @@ class Stage:
         arms: Sequence[str] = ("a",),
         workers: int = 1,
         in_flight: int = 8,
+        lease_max: int = 0,
         refuses_from: int = 0,
         **rules: Any,
     ) -> None:
@@ -136,11 +139,11 @@ class Stage:
         self.log: list[tuple[str, int, int]] = []
         self.notices: list[str] = []
         self.files = SyncedFiles(refuses_from)
-        self._in_flight = in_flight
+        self._in_flight, self._lease_max = in_flight, lease_max or in_flight
         own = {"isolation": dict.fromkeys(arms, "in-process"), "deadlines_s": dict.fromkeys(arms, 3600.0)}
         self.rules = replace(RULES, **{**own, **rules})
-        self.workers = [ScriptedWorker(f"worker-{place}", self) for place in range(workers)]
-        self.oracles = [ScriptedOracle("oracle-0", self)]
+        self._crew_size = workers
+        self.muster()
         self.broken = self.draining = False
         self.ledger, self.leases = Ledger(self.plan), 0
         self.joined: Any = anyio.sleep_forever
@@ -153,6 +156,7 @@ class Stage:
     def driver(self) -> Driver:
         """A driver that begins, or goes on with what the journal says."""
         if self.path.exists():
+            self.muster()
             history = read_history(self.path, self.plan)
             self.ledger, self.leases = history.ledger, history.leases
             self.journal = Journal.resume(self.path, history.recovered, clock=self.clock, files=self.files)
@@ -160,7 +164,7 @@ class Stage:
             self.journal = Journal.create(self.path, {"run_id": "r"}, clock=self.clock, files=self.files)
         side: Any = NumberSide()
         leasing = Leasing(
-            plan=self.plan, ledger=self.ledger, in_flight=self._in_flight, limits={}, lease_max=self._in_flight
+            plan=self.plan, ledger=self.ledger, in_flight=self._in_flight, limits={}, lease_max=self._lease_max
         )
         return Driver(
             plan=self.plan,
@@ -177,6 +181,11 @@ class Stage:
             leases=self.leases,
         )
 
+    def muster(self) -> None:
+        """Peers that know of nothing yet, as each session has them."""
+        self.workers = [ScriptedWorker(f"worker-{place}", self) for place in range(self._crew_size)]
+        self.oracles = [ScriptedOracle("oracle-0", self)]
+
     async def run(self) -> None:
         await self.driver().run(self)
 
@@ -185,6 +194,7 @@ class Stage:
         return self.oracles[-1]
 
     async def another_worker(self, lost: Any) -> ScriptedWorker:
+        lost.box.close()
         await self.clock.sleep(1.0)
         return self.hire()
 
@@ -194,6 +204,7 @@ class Stage:
         return self.workers[-1]
 
     async def another_oracle(self, lost: Any) -> ScriptedOracle:
+        lost.box.close()
         await self.clock.sleep(1.0)
         self.oracles.append(ScriptedOracle(f"oracle-{len(self.oracles)}", self))
         return self.oracles[-1]
@@ -233,16 +244,21 @@ class Scripted:
         self.held_up_s = 0.0
         self.at_work: set[int] = set()
 
-    def tell(self, event: Any) -> None:
+    def tell(self, event: Any, how: Callable[[Any], None] | None = None) -> None:
         """Answer after the script's delay, perhaps twice."""
         loop = asyncio.get_running_loop()
         for _ in range(1 + self.stage.twice()):
-            loop.call_later(self.stage.delay_s(), self.box.put, event)
+            loop.call_later(self.stage.delay_s(), how or self.box.put, event)
 
     def heard(self, verb: str, ordinal: int) -> int:
         attempt = self.attempt.get(ordinal, 0)
         self.stage.log.append((verb, ordinal, attempt))
         return attempt
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process has not ended."""
+        return not self.box.closed
 
     async def ping(self) -> float:
         if self.stuck:
@@ -263,13 +279,33 @@ class Scripted:
         return any(line[0] in ends and line[1:] == (key, attempt) for line in self.stage.files.synced)
 
 
+class _Ready(NamedTuple):
+    arm: str
+    ordinal: int
+    attempt: int
+
+
 class ScriptedWorker(Scripted):
-    """Opens, runs and closes by the script; checks that nothing comes too early."""
+    """Opens, runs within its permits and closes by the script; checks that nothing comes too early.
+
+    Attributes:
+        running: the trials whose arms run.
+    """
+
+    def __init__(self, name: str, stage: Stage) -> None:
+        super().__init__(name, stage)
+        self._lanes: Lanes[_Ready] = Lanes(stage.plan.arms)
+        self.running: dict[int, _Ready] = {}
 
     async def post(self, orders: WorkerOrders) -> None:
+        if orders.permits is not None:
+            self._lanes.allow(orders.permits)
         for ordinal in orders.close:
             self.heard("close", ordinal)
             self.at_work.discard(ordinal)
+            ready = self.running.pop(ordinal, None)
+            if ready is not None:  # a fixture that closes takes its arm along
+                self._lanes.done(ready.arm)
             durable = ordinal not in self.attempt or self.ended_on_disk(ordinal)
             assert self.stage.draining or durable, "closed before the end was durable"
         for trial in orders.lease:
@@ -277,9 +313,27 @@ class ScriptedWorker(Scripted):
             self.heard("lease", trial.ordinal)
             self._open(trial.ordinal, trial.attempt)
         for ordinal in orders.go:
-            self._run(ordinal, self.heard("go", ordinal))
+            attempt = self.heard("go", ordinal)
+            assert (ordinal, attempt) in self.stage.ready, "the arm would run before its baseline is read"
+            self._lanes.add(_Ready(self.stage.plan.arms[self.stage.plan.arm_of(ordinal)], ordinal, attempt))
         if orders.halt:
             self.stage.log.append(("halt", -1, -1))
+            for ready in self._lanes.clear():
+                self.box.put(Returned(ready.ordinal, ready.attempt))
+        self._start()
+
+    def _start(self) -> None:
+        while (ready := self._lanes.take()) is not None:
+            self.running[ready.ordinal] = ready
+            self._run(ready.ordinal, ready.attempt)
+
+    def _end(self, event: Any) -> None:
+        """An arm is done: the next one starts at once, and the driver hears of it later."""
+        ready = self.running.pop(event.ordinal, None)
+        if ready is not None:
+            self._lanes.done(ready.arm)
+        self.box.put(event)
+        self._start()
 
     def _open(self, ordinal: int, attempt: int) -> None:
         how = self.stage.script(ordinal, attempt)
@@ -290,17 +344,16 @@ class ScriptedWorker(Scripted):
             self.tell(Opened(ordinal, attempt, ReadPath(self.stage.channel, True, {"fixture": ordinal})))
 
     def _run(self, ordinal: int, attempt: int) -> None:
-        assert (ordinal, attempt) in self.stage.ready, "the arm would run before its baseline is read"
         how = self.stage.script(ordinal, attempt)
         if how == "arm":
-            self.tell(Failed(ordinal, attempt, Cause.PROVIDER, "the service is down"))
+            self.tell(Failed(ordinal, attempt, Cause.PROVIDER, "the service is down"), self._end)
         elif how == "kills":
             self.stage.at_death(self)
             self.stage.finished.add((ordinal, attempt))  # a record elsewhere may be read
             self.box.close()
         elif how != "hangs":
             self.stage.finished.add((ordinal, attempt))
-            self.tell(Finished(ordinal, attempt, {"said": ordinal}, None, "", "begun", "ended", 0.5))
+            self.tell(Finished(ordinal, attempt, {"said": ordinal}, None, "", "begun", "ended", 0.5), self._end)
 
 
 class ScriptedOracle(Scripted):

@@ -24,7 +24,7 @@ from orchestrator.engine.driver import Driver
 from spec.errors import JournalUnwritable, RunIncomplete
 from spec.groups import leaves
 from tests.conftest import LoopClock, VirtualLoop, at_once
-from tests.orchestrator.engine.stage import ScriptedOracle, ScriptedWorker, Stage, SyncedFiles
+from tests.orchestrator.engine.stage import ScriptedWorker, Stage, SyncedFiles
 
 TERMINAL: Final = {"scored", "unreadable", "infrastructure", "cancelled"}
 WAYS: Final = ("good", "good", "good", "open", "baseline", "arm", "unread", "kills", "hangs", "silent")
@@ -89,7 +89,6 @@ class DriverMachine(RuleBasedStateMachine):
         """A run of two arms, whose every attempt goes as it is drawn."""
         DriverMachine.runs += 1
         self.draw = random.Random(seed)
-        self.workers = workers
         self.stage = Stage(
             Path(self.folder.name),
             LoopClock(),
@@ -135,8 +134,6 @@ class DriverMachine(RuleBasedStateMachine):
     async def session(self) -> None:
         """A driver begins, with peers of its own."""
         stage = self.stage
-        stage.workers = [ScriptedWorker(f"worker-{place}", stage) for place in range(self.workers)]
-        stage.oracles = [ScriptedOracle("oracle-0", stage)]
         stage.draining = False
         self.newcomer = asyncio.Event()
         stage.joined = self.joined
@@ -298,7 +295,7 @@ class DriverMachine(RuleBasedStateMachine):
                 worker.stuck, worker.held_up_s = False, 0.0
             self.act(self.driver.unpause)
             self.run(lambda: asyncio.sleep(LONG_S))
-            assert not self.working, self.driver.look()
+            assert not self.working, "the run does not end"
         self.left()
         lines = self.stage.lines()
         ends = Counter(line["key"] for line in lines if line["type"] in TERMINAL)

@@ -22,6 +22,7 @@ from spec.groups import leaves
 MakeStage = Callable[..., Any]
 Virtual = Callable[[Callable[[], Awaitable[Any]]], Any]
 
+LONG_S: Final = 10_000.0
 TERMINAL: Final = {"scored", "unreadable", "infrastructure", "cancelled"}
 
 
@@ -197,7 +198,7 @@ def test_a_worker_in_which_all_fails_is_replaced(stage: MakeStage, virtual: Virt
     virtual(scene.run)
     expect_whole(scene)
     assert scene.ledger.conservation()["scored"] == 60
-    assert re.match(r"worker-1 is given up: [3-8] attempts in a row failed there", scene.notices[0])
+    assert re.match(r"worker-1 is given up: \d+ attempts in a row failed there", scene.notices[0])
     assert len(scene.workers) == 3
 
 
@@ -284,11 +285,12 @@ def test_whoever_is_lost_whenever_each_trial_ends_once(
     scene.script = lambda ordinal, attempt: ways[ordinal] if attempt % 3 == 1 else "good"
 
     async def main() -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(scene.run)
-            for _ in range(losses):
-                await anyio.sleep(draw.uniform(0, 3))
-                draw.choice([*scene.workers, *scene.oracles]).box.close()
+        with anyio.fail_after(LONG_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(scene.run)
+                for _ in range(losses):
+                    await anyio.sleep(draw.uniform(0, 3))
+                    draw.choice([*scene.workers, *scene.oracles]).box.close()
 
     virtual(main)
     expect_whole(scene)
