@@ -291,8 +291,6 @@ class RayCrew:
                 raise
             host = self._homes[peer.name].host if peer.name in self._homes else "of the driver"
             raise InputError(f"node {host}: {peer.name} cannot be made there: {problem}") from error
-        if peer.name in self._homes:  # Ray may have put it elsewhere, if its node went down meanwhile
-            self._homes[peer.name] = self._homes[peer.name]._replace(node_id=about["node"], host=about["host"])
         setup = self._oracle_setup if isinstance(peer, RayOraclePeer) else self._worker_setup(peer.name)
         here = code_of_oracle(setup) if isinstance(setup, OracleSetup) else code_of_worker(setup)
         check_imports(peer.name, about["host"], here, about["code"])
@@ -332,7 +330,7 @@ def _check_cluster() -> None:
 
 
 def _actor(kind: type, node_id: str, groups: dict[str, int], *arguments: object) -> Any:  # noqa: ANN401 - Ray's handles have no type
-    """An actor on a node, or elsewhere if that has gone down meanwhile."""
+    """An actor on a node and nowhere else: asked softly, Ray puts it anywhere while a node is new to it."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -343,7 +341,7 @@ def _actor(kind: type, node_id: str, groups: dict[str, int], *arguments: object)
         "max_task_retries": 0,
         "max_concurrency": CALLS_AT_ONCE,
         "concurrency_groups": groups,
-        "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=True),
+        "scheduling_strategy": NodeAffinitySchedulingStrategy(node_id, soft=False),
     }
     return remote(**options)(kind).remote(*arguments)
 

@@ -31,7 +31,7 @@ PLACES: Final[dict[str, Place]] = {
     "ActorHandleNotFoundError": Place.OUR_FAULT,
     "ActorPlacementGroupRemoved": Place.PEER_LOST,
     "ActorUnavailableError": Place.PEER_LOST,
-    "ActorUnschedulableError": Place.SET_UP,
+    "ActorUnschedulableError": Place.PEER_LOST,
     "AsyncioActorExit": Place.PEER_LOST,
     "AuthenticationError": Place.SET_UP,
     "CrossLanguageError": Place.OUR_FAULT,
