@@ -88,6 +88,7 @@ class Trials:
         self.plan, self.ledger, self.leasing, self.committer = plan, ledger, leasing, committer
         self._trial_digest, self._rules, self._clock = trial_digest, rules, clock
         self.active: dict[int, Active] = {}
+        self._cancelled: set[int] = set()
         self._by_worker: dict[WorkerLink, dict[int, Active]] = {}
         self.repeats: dict[int, Repeat] = {}
         self.now = clock.monotonic()
@@ -208,7 +209,10 @@ class Trials:
         self._end(active, line, standing, body)
 
     def cancel_owed(self, ordinal: int, seed: int) -> None:
-        """Cancel a trial that is not on its way."""
+        """Cancel a trial that is not on its way; a second time does nothing."""
+        if ordinal in self._cancelled:
+            return
+        self._cancelled.add(ordinal)
         self.repeats.pop(ordinal, None)
         body: dict[str, Json] = {
             "attempt": self.ledger.next_attempt(ordinal) - 1,

@@ -132,6 +132,7 @@ class Bench:
 
     Attributes:
         events: everything that the worker has told.
+        ended: set when it has ended.
     """
 
     def __init__(self, arms: Mapping[str, Any], clock: Clock, **limits: Any) -> None:
@@ -151,6 +152,7 @@ class Bench:
         self.worker.post(WorkerOrders(permits=dict.fromkeys(arms, 100)))
         self._next = 0
         self._news = anyio.Event()
+        self.ended = anyio.Event()
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -162,10 +164,11 @@ class Bench:
             tasks.cancel_scope.cancel()
 
     async def _listen(self) -> None:
-        while True:
-            self.events += await self.worker.events()
+        while batch := await self.worker.events():
+            self.events += batch
             self._news.set()
             self._news = anyio.Event()
+        self.ended.set()
 
     def trial(self, arm: str, attempt: int = 1) -> Trial:
         """A further trial of an arm."""

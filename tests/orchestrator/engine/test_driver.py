@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from orchestrator.engine.trials import BACKOFF_FIRST_S
 from orchestrator.ledger import Standing
-from spec.errors import JournalUnwritable
+from spec.errors import JournalUnwritable, RunIncomplete
 from spec.messages import Finished, Judged, Noted, Opened, Ready, Unread
 from spec.reading import ReadPath
 
@@ -135,6 +135,18 @@ def test_a_payload_that_cannot_be_had_is_the_providers_fault(stage: MakeStage, v
     assert scene.types_of(1) == [("failed", 1), ("failed", 2), ("infrastructure", 3)]
     assert [verb for verb, _ in scene.verbs(1) if verb in ("lease", "go")] == []
     expect_one_terminal_line_each(scene)
+
+
+def test_a_place_whose_leases_all_fail_is_looked_at_again(stage: MakeStage, virtual: Virtual) -> None:
+    """A provider that has no payloads at all ends every trial, though no worker ever says a word."""
+    scene = stage(trials=40, attempts=1, in_flight=4, lease_max=64)
+
+    def payload(task: int, trial: int) -> Any:
+        raise RuntimeError("no such patient")
+
+    scene.payload = payload
+    virtual(scene.run)
+    assert scene.ledger.conservation()["infrastructure"] == 40
 
 
 def test_late_answers_are_refused_and_written_down(stage: MakeStage, virtual: Virtual) -> None:
@@ -290,6 +302,26 @@ def test_a_stop_ends_at_once(stage: MakeStage, virtual: Virtual) -> None:
     assert scored
     assert all(ordinal % 2 == 0 for ordinal in scored)
     assert scene.ledger.owed() == 10 - len(scored)
+
+
+def test_a_loss_during_a_drain_does_not_cut_it_short(stage: MakeStage, virtual: Virtual) -> None:
+    """What is being read may end, though its worker is gone and nobody can take its place."""
+    scene = stage(trials=40, in_flight=4, losses_max=0)
+    scene.channel = "sql"
+    scene.delay_s = lambda: 1.0
+
+    async def nobody(lost: Any) -> Any:
+        raise RunIncomplete("no worker is left")
+
+    scene.another_worker = nobody
+
+    def drain(driver: Any) -> None:
+        scene.draining = True
+        driver.drain()
+        scene.workers[0].box.close()
+
+    virtual(act_while_running(scene, drain, after_s=3.5))
+    assert scene.ledger.conservation()["scored"] > 0
 
 
 @pytest.mark.parametrize("after_s", [1, 2, 3, 5, 8])

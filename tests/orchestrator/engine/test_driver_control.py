@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.engine import ending
 from orchestrator.engine.view import WAITING_TO_REPEAT
 from orchestrator.ledger import Standing
 
@@ -82,6 +83,42 @@ def test_cancel_ends_every_trial(stage: MakeStage, virtual: Virtual) -> None:
     scene.ledger.check()
 
 
+@pytest.mark.parametrize("at_s", [1.001, 2.5, 3.5, 3.999])
+@pytest.mark.parametrize("way", ["unread", "open", "good", "arm"])
+def test_cancel_leaves_nothing_owed(
+    stage: MakeStage, virtual: Virtual, monkeypatch: pytest.MonkeyPatch, at_s: float, way: str
+) -> None:
+    """Whatever fails while the rest is cancelled, and however many commits that takes, each trial ends once."""
+    monkeypatch.setattr(ending, "CANCELLED_AT_ONCE", 3)
+    scene = stage(trials=20, arms=("a", "b"), in_flight=4, group_commit_s=0.02)
+    scene.delay_s = lambda: 1.0
+    scene.script = lambda ordinal, attempt: way
+
+    def cancel(driver: Any) -> None:
+        scene.draining = True
+        driver.cancel()
+
+    virtual(steer(scene, (at_s, cancel)))
+    line = scene.ledger.conservation()
+    assert line["owed"] == 0
+    assert line["cancelled"] > 0
+    ends = [entry["key"] for entry in scene.lines() if entry["type"] in ("scored", "cancelled", "unreadable")]
+    assert len(ends) == len(set(ends))
+
+
+def test_what_still_reads_when_the_drain_is_over_is_cancelled(stage: MakeStage, virtual: Virtual) -> None:
+    """A reading that takes longer than drain_s holds up no cancel, and leaves nothing owed."""
+    scene = stage(trials=6, in_flight=2, drain_s=5.0)
+    scene.script = lambda ordinal, attempt: "broods"
+
+    def cancel(driver: Any) -> None:
+        scene.draining = True
+        driver.cancel()
+
+    assert virtual(steer(scene, (3, cancel))) == pytest.approx(8, abs=0.1)
+    assert scene.ledger.conservation()["cancelled"] == 6
+
+
 def test_cancel_after_a_drain_still_cancels(stage: MakeStage, virtual: Virtual) -> None:
     """A drain that was not quick enough for somebody can be made a cancel."""
     scene = stage(trials=20, in_flight=4)
@@ -93,6 +130,21 @@ def test_cancel_after_a_drain_still_cancels(stage: MakeStage, virtual: Virtual) 
 
     assert virtual(steer(scene, (2, drain), (4, lambda driver: driver.cancel()))) == pytest.approx(4, abs=0.5)
     assert scene.ledger.conservation()["cancelled"] == 20
+
+
+def test_after_a_long_pause_nothing_looks_old(stage: MakeStage, virtual: Virtual) -> None:
+    """A pause counts as no silence, and no stall is reported for it."""
+    scene = stage(trials=40, in_flight=2, stall_report_s=60.0)
+    scene.delay_s = lambda: 1.0
+    views: list[Any] = []
+
+    def unpause(driver: Any) -> None:
+        driver.unpause()
+        views.append(driver.look())
+
+    virtual(steer(scene, (5, lambda driver: driver.pause()), (500, unpause)))
+    assert views[0].silent_s == 0
+    assert scene.notices == []
 
 
 def test_in_flight_can_be_raised_and_lowered(stage: MakeStage, virtual: Virtual) -> None:
@@ -136,8 +188,9 @@ def test_bounds_can_be_set(
     def act(driver: Any) -> None:
         driver.adjust(key, value)
         assert getattr(driver.rules, attribute) == expected
-        with pytest.raises(KeyError):
-            driver.adjust("run.seed", 1)
+        for other in ("run.seed", "arms.nobody.in_flight"):
+            with pytest.raises(KeyError):
+                driver.adjust(other, 1)
 
     scene.script = lambda ordinal, attempt: "hangs"
     virtual(steer(scene, (1, act), (2, lambda driver: driver.stop())))

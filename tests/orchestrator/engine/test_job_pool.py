@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from orchestrator.engine.job_pool import SWEEP_S, JobPool
-from spec.clock import Clock
+from spec.clock import Clock, SystemClock
 
 Run = Callable[[str], Awaitable[None]]
 
@@ -122,6 +123,38 @@ async def test_jobs_that_come_one_by_one_are_all_run(clock: Clock) -> None:
                 await anyio.sleep(0.003)
         await anyio.sleep(1)
     assert sorted(done, key=int) == [str(number) for number in range(300)]
+
+
+@pytest.mark.anyio
+async def test_jobs_that_never_suspend_leave_others_a_turn() -> None:
+    """However many quick jobs there are, the loop has a turn at least about once a sweep."""
+    clock = SystemClock()
+    jobs = deque(["busy"] * 20)
+    turns: list[int] = []
+
+    async def busy(job: str) -> None:
+        end_s = clock.monotonic() + SWEEP_S / 2
+        while clock.monotonic() < end_s:
+            pass
+
+    async def count() -> None:
+        while jobs:
+            turns.append(len(jobs))
+            await anyio.lowlevel.checkpoint()
+
+    pool = JobPool[str](
+        take=lambda: jobs.popleft() if jobs else None,
+        run=busy,
+        overdue=lambda job, now: False,
+        expired=lambda job: None,
+        clock=clock,
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pool.serve)
+        await anyio.lowlevel.checkpoint()
+        await count()
+        tasks.cancel_scope.cancel()
+    assert len(turns) >= 5
 
 
 @pytest.mark.anyio

@@ -165,6 +165,36 @@ def test_a_killer_whose_record_outlives_its_worker_is_scored(stage: MakeStage, v
     assert line["row"]["report"]["fault"] == "killed_worker"
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_who_stands_beside_killers_loses_no_attempt(stage: MakeStage, virtual: Virtual, seed: int) -> None:
+    """With every fourth trial a killer, the killers are counted apart and all others are scored."""
+    draw = random.Random(seed)
+    scene = stage(trials=80, workers=2, in_flight=16)
+    scene.delay_s = lambda: draw.choice([0.0, 0.1, 1.0])
+    killing(scene, set(range(0, 80, 4)))
+    virtual(scene.run)
+    expect_whole(scene)
+    assert scene.ledger.conservation() == {
+        "planned": 80,
+        "scored": 60,
+        "unreadable": 20,
+        "infrastructure": 0,
+        "cancelled": 0,
+        "owed": 0,
+    }
+
+
+def test_while_suspects_wait_permits_are_where_they_can_be_used(stage: MakeStage, virtual: Virtual) -> None:
+    """One lost worker stops no arm, and no healthy worker is ended for a silence that it could not help."""
+    draw = random.Random(0)
+    scene = stage(trials=40, arms=("a", "b"), workers=2, in_flight=2, open_s=60.0, deadlines_s={"a": 60.0, "b": 60.0})
+    scene.delay_s = lambda: draw.choice([1.0, 10.0, 20.0])
+    virtual(run_and(scene, lambda: scene.workers[0].box.close(), after_s=50))
+    expect_whole(scene)
+    assert scene.ledger.conservation()["scored"] == 80
+    assert len(scene.notices) == 1
+
+
 def test_no_more_than_half_of_the_workers_wait_for_suspects(stage: MakeStage, virtual: Virtual) -> None:
     """While one trial after the other is repeated alone, the others go on where they are."""
     scene = stage(trials=200, workers=4, in_flight=8)
@@ -204,8 +234,10 @@ def test_a_worker_in_which_all_fails_is_replaced(stage: MakeStage, virtual: Virt
 
 def test_where_all_workers_fail_none_is_replaced(stage: MakeStage, virtual: Virtual) -> None:
     """A provider that works nowhere costs its trials their attempts and no worker its place."""
+    draw = random.Random(1)
     scene = stage(trials=12, workers=2, in_flight=8)
     scene.sick = {"worker-0", "worker-1"}
+    scene.delay_s = lambda: draw.choice([0.1, 1.0, 3.0])
     virtual(scene.run)
     assert scene.ledger.conservation()["infrastructure"] == 12
     assert len(scene.workers) == 2

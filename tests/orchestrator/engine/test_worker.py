@@ -12,9 +12,10 @@ import orjson
 import pytest
 from anyio import to_thread
 
+from orchestrator.engine import worker as worker_module
 from spec.environment import ToolError
 from spec.errors import ArmFaultError
-from spec.messages import Cause, Failed, Finished, Opened, WorkerOrders
+from spec.messages import Cause, Failed, Finished, Noted, Opened, WorkerOrders
 from spec.report import MESSAGE_CHARS_MAX, AgentReport, ArmFault
 
 MakeBench = Callable[..., Any]
@@ -428,6 +429,31 @@ async def test_a_copy_that_an_arm_forks_ends_with_the_arm(bench: MakeBench, bloc
         with anyio.fail_after(10):
             _, status = await to_thread.run_sync(os.waitpid, copies[0], 0)
         assert status == 0
+
+
+@pytest.mark.anyio
+async def test_a_worker_with_too_many_stuck_threads_is_worn_out(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can end a thread; so the worker ends with a note before it can start no more for other arms."""
+    monkeypatch.setattr(worker_module, "STUCK_THREADS_MAX", 3)
+    go_on = threading.Event()
+
+    def stuck(task: Any, environment: Any) -> None:
+        go_on.wait(60)
+
+    scene = bench({"stuck": stuck}, deadline_s=0.2, threads_max=2)
+    try:
+        async with scene.serving():
+            for _ in range(3):
+                trial = await scene.open("stuck")
+                scene.worker.post(WorkerOrders(go=[trial.ordinal]))
+            with anyio.fail_after(3600):
+                await scene.ended.wait()
+        assert Noted("3 arms are past their deadline and still hold a thread each") in scene.events
+        assert all(fixture.closed for fixture in scene.provider.opened)
+    finally:
+        go_on.set()
 
 
 @pytest.mark.anyio
