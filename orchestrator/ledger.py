@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -28,6 +28,7 @@ class Standing(IntEnum):
 
 
 NO_OFFSET: Final = -1
+NOTHING_YET: Final = (0,) * (len(Standing) - 1)
 
 
 class Ledger:
@@ -40,10 +41,11 @@ class Ledger:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self._trials, self._arms = plan.trials, len(plan.arms)
         self._standings = bytearray(len(plan))
         self._attempts = array("I", [0]) * len(plan)
         self._offsets = array("q", [NO_OFFSET]) * len(plan)
-        self._by_arm = [Counter({Standing.OWED: len(plan.task_ids) * plan.trials}) for _ in plan.arms]
+        self._by_arm = [[len(plan.task_ids) * plan.trials, *NOTHING_YET] for _ in plan.arms]  # by standing
         self.failures: dict[int, int] = {}
         self.unreadable_attempts: Counter[str] = Counter()
         self._unread: Counter[int] = Counter()
@@ -54,7 +56,7 @@ class Ledger:
 
     def is_owed(self, ordinal: int) -> bool:
         """Whether a trial has no end yet."""
-        return self._standings[ordinal] == Standing.OWED
+        return not self._standings[ordinal]
 
     def offset_bytes(self, ordinal: int) -> int | None:
         """Where the terminal line of a trial stands in the journal, or None while it is owed."""
@@ -68,6 +70,13 @@ class Ledger:
     def started(self, ordinal: int, attempt: int) -> None:
         """An attempt was leased."""
         self._attempts[ordinal] = max(attempt, self._attempts[ordinal])
+
+    def all_started(self, ordinals: Iterable[int], attempt: int) -> None:
+        """An attempt of each of these trials was leased."""
+        attempts = self._attempts
+        for ordinal in ordinals:
+            if attempts[ordinal] < attempt:
+                attempts[ordinal] = attempt
 
     def failed(self, ordinal: int) -> int:
         """An attempt failed; how many have, since the trial was last owed anew."""
@@ -98,11 +107,16 @@ class Ledger:
         Raises:
             ConservationBroken: it already had one.
         """
-        if not self.is_owed(ordinal):
+        standings = self._standings
+        if standings[ordinal]:
             raise ConservationBroken(f"{self.plan.key(ordinal)} would have a second terminal line")
-        self._move(ordinal, standing)
+        counts = self._by_arm[ordinal // self._trials % self._arms]
+        counts[0] -= 1
+        counts[standing] += 1
+        standings[ordinal] = standing
         self._offsets[ordinal] = offset_bytes
-        self.failures.pop(ordinal, None)
+        if self.failures:
+            self.failures.pop(ordinal, None)
 
     def reopened(self, ordinal: int) -> None:
         """A trial with a terminal line is owed again."""
@@ -111,10 +125,10 @@ class Ledger:
         self.failures.pop(ordinal, None)
 
     def _move(self, ordinal: int, standing: Standing) -> None:
-        counter = self._by_arm[self.plan.arm_of(ordinal)]
-        counter[Standing(self._standings[ordinal])] -= 1
-        counter[standing] += 1
-        self._standings[ordinal] = standing
+        counts, standings = self._by_arm[self.plan.arm_of(ordinal)], self._standings
+        counts[standings[ordinal]] -= 1
+        counts[standing] += 1
+        standings[ordinal] = standing
 
     def ended_before(self, offset_bytes: int) -> int:
         """How many trials have their terminal line before a place in the journal."""
@@ -122,21 +136,21 @@ class Ledger:
 
     def owed(self) -> int:
         """How many trials are owed."""
-        return sum(counter[Standing.OWED] for counter in self._by_arm)
+        return sum(counts[Standing.OWED] for counts in self._by_arm)
 
     def counts(self) -> dict[str, Counts]:
         """How the trials of each arm stand."""
         return {
             arm: Counts(
                 planned=len(self.plan.task_ids) * self.plan.trials,
-                scored=counter[Standing.SCORED],
-                unreadable=counter[Standing.UNREADABLE],
-                infrastructure=counter[Standing.INFRASTRUCTURE],
-                cancelled=counter[Standing.CANCELLED],
-                owed=counter[Standing.OWED],
+                scored=by_standing[Standing.SCORED],
+                unreadable=by_standing[Standing.UNREADABLE],
+                infrastructure=by_standing[Standing.INFRASTRUCTURE],
+                cancelled=by_standing[Standing.CANCELLED],
+                owed=by_standing[Standing.OWED],
                 unreadable_attempts=self.unreadable_attempts[arm],
             )
-            for arm, counter in zip(self.plan.arms, self._by_arm, strict=True)
+            for arm, by_standing in zip(self.plan.arms, self._by_arm, strict=True)
         }
 
     def conservation(self) -> dict[str, int]:

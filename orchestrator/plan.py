@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spec.trial import trial_key
+
+NUMBERS_MAX: Final = 16_384
+"""Numbers whose texts are kept, since reading a text is the dearest part of finding a key; some 2 MB."""
+
+NUMBER_CHARS_MAX: Final = 19
+"""Digits of the largest number of a trial, far beyond what is allowed."""
 
 
 class Cell(NamedTuple):
@@ -34,13 +40,15 @@ class Plan:
     task_ids: Sequence[str]
     arms: Sequence[str]
     trials: int
-    _task_places: dict[str, int] = field(init=False, repr=False, compare=False)
-    _arm_places: dict[str, int] = field(init=False, repr=False, compare=False)
+    _starts: dict[str, int] = field(init=False, repr=False, compare=False)
+    _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index the names once."""
-        object.__setattr__(self, "_task_places", {name: place for place, name in enumerate(self.task_ids)})
-        object.__setattr__(self, "_arm_places", {name: place for place, name in enumerate(self.arms)})
+        """Index the first trial of every task by every arm, by the part of the key that its trials share."""
+        names = (f"{arm}::{task_id}" for task_id in self.task_ids for arm in self.arms)
+        object.__setattr__(self, "_starts", {name: place * self.trials for place, name in enumerate(names)})
+        numbers = {str(trial): trial for trial in range(min(self.trials, NUMBERS_MAX))}
+        object.__setattr__(self, "_numbers", numbers)
 
     def __len__(self) -> int:
         """How many trials are planned."""
@@ -72,14 +80,37 @@ class Plan:
 
     def find(self, key: str) -> int | None:
         """The index of a key, or None where the plan has no such trial."""
-        head, mark, number = key.rpartition("::t")
-        arm, _, task_id = head.partition("::")
-        if not mark or not number.isascii() or not number.isdigit() or (number[0] == "0" and number != "0"):
+        head, _, number = key.rpartition("::t")
+        start = self._starts.get(head)
+        if start is None:
             return None
-        task_place, arm_place = self._task_places.get(task_id), self._arm_places.get(arm)
-        if task_place is None or arm_place is None or int(number) >= self.trials:
+        known = self._numbers.get(number)
+        if known is not None:
+            return start + known
+        if not (number.isdecimal() and number.isascii()) or len(number) > NUMBER_CHARS_MAX:
             return None
-        return self.index(task_place, arm_place, int(number))
+        if number[0] == "0" and number != "0":
+            return None
+        trial = int(number)
+        return start + trial if trial < self.trials else None
+
+    def find_all(self, keys: Sequence[str]) -> list[int | None]:
+        """The index of each key, as ``find``; quick for trials that stand one behind the other, as leases have them."""
+        found: list[int | None] = []
+        place = 0
+        while place < len(keys):
+            key, first = keys[place], self.find(keys[place])
+            count = 1
+            if first is not None:
+                trial = first % self.trials
+                stem, last = key[: key.rindex("::t") + 3], min(len(keys) - place, self.trials - trial) - 1
+                # The last key tells nearly always, and cheaply, whether all keys up to it follow.
+                if last and keys[place + last] == f"{stem}{trial + last}":
+                    followers = [f"{stem}{number}" for number in range(trial, trial + last + 1)]
+                    count = last + 1 if keys[place : place + last + 1] == followers else 1
+            found.extend((None,) if first is None else range(first, first + count))
+            place += count
+        return found
 
     def of_arm(self, arm: int) -> Iterator[int]:
         """The indices of one arm's trials, in plan order."""

@@ -302,3 +302,44 @@ def test_errors_of_the_reader_pass_through(path: Path, finished: bytes) -> None:
 
     with pytest.raises(LookupError):
         recover(path, refuse)
+
+
+def _read_by_key(path: Path) -> tuple[Recovered, list[tuple[str | None, int]], list[Line]]:
+    scored: list[tuple[str | None, int]] = []
+    others: list[Line] = []
+    recovered = recover(path, others.append, lambda key, offset_bytes: scored.append((key, offset_bytes)))
+    return recovered, scored, others
+
+
+def test_scored_lines_can_be_told_of_by_their_key_alone(path: Path) -> None:
+    """Key and place of each, in order, and everything else as ever; a key that has to be unescaped comes as a line."""
+    journal = Journal.create(path, HEAD, clock=LabelClock(), files=QuickFiles())
+    for key in ("a::ä::t0", 'a::"::t0', "a::\\::t0", "a::b::t1"):
+        journal.append(LineType.SCORED, key, {"attempt": 1, "row": {}})
+        journal.append(LineType.FAILED, key, {"attempt": 1, "cause": "provider"})
+    anyio.run(journal.finish, {"exit": 0})
+    journal.close()
+    recovered, lines = _read(path)
+    by_key, scored, others = _read_by_key(path)
+    assert by_key == recovered
+    assert [key for key, _ in scored] == ["a::ä::t0", "a::b::t1"]
+    assert sorted([*scored, *((line.key, line.offset_bytes) for line in others)], key=lambda found: found[1]) == [
+        (line.key, line.offset_bytes) for line in lines
+    ]
+
+
+def test_damage_is_found_just_the_same_by_key(path: Path, finished: bytes) -> None:
+    """Whatever byte of a scored line is changed, both ways of reading see the same lines and say the same."""
+    starts = _starts(finished)
+    end = finished.rindex(b'{"seq":', 0, starts[3])
+    for place in range(starts[2], end + 60):
+        damaged = bytearray(finished)
+        damaged[place] ^= 0x20
+        path.write_bytes(damaged)
+        answers: list[object] = []
+        for read in (_read, _read_by_key):
+            try:
+                answers.append(read(path)[0])
+            except (JournalDamaged, InputError) as error:
+                answers.append((type(error), str(error)))
+        assert answers[0] == answers[1], place

@@ -101,3 +101,37 @@ def test_two_plans_of_the_same_trials_are_the_same() -> None:
     assert not plan.is_same(Plan(["t1", "t0"], ["a"], 2))
     assert not plan.is_same(Plan(["t0", "t1"], ["a"], 3))
     assert not plan.is_same(Plan(["t0", "t1"], ["b"], 2))
+
+
+FOUND = Plan(["t0", "x::t1"], ["a", "b"], 12)
+STRANGE = [
+    "a::t0::t12",
+    "a::t0::t01",
+    "a::t0::t-1",
+    "c::t0::t0",
+    "a::t0",
+    "",
+    "a::t0::t\u0661",
+    "a::t0::t" + "9" * 5000,
+]
+
+
+@given(st.lists(st.one_of(st.integers(0, len(FOUND) - 1).map(FOUND.key), st.sampled_from(STRANGE)), max_size=30))
+def test_many_keys_are_found_as_each_of_them_is(keys: list[str]) -> None:
+    """In any order, with keys of no trial in between."""
+    assert FOUND.find_all(keys) == [FOUND.find(key) for key in keys]
+
+
+@given(st.integers(0, len(FOUND)), st.integers(0, len(FOUND)), st.integers(0, len(FOUND)))
+def test_keys_in_a_row_are_found(start: int, end: int, without: int) -> None:
+    """Keys that follow each other, over tasks and arms, with one of them left out."""
+    ordinals = [ordinal for ordinal in range(start, end) if ordinal != without]
+    assert FOUND.find_all([FOUND.key(ordinal) for ordinal in ordinals]) == ordinals
+
+
+def test_numbers_are_found_far_beyond_those_that_are_kept() -> None:
+    """A plan of a million trials of one task finds its last one, and none behind it."""
+    plan = Plan(["t"], ["a"], 1_000_000)
+    assert [plan.find(f"a::t::t{number}") for number in (0, 999_999, 1_000_000)] == [0, 999_999, None]
+    assert plan.find("a::t::t0999999") is None
+    assert all(FOUND.find(key) is None for key in STRANGE)
