@@ -38,7 +38,7 @@ from orchestrator.plan import Plan
 from spec.canonical import JsonObject
 from spec.mailbox import Mailbox
 from spec.memory import rare_collection
-from spec.messages import Finished, Judged, Opened, OracleEvent, OracleOrders, Ready, WorkerEvent, WorkerOrders
+from spec.messages import Finished, Judged, Opened, OracleEvent, OracleOrders, Ready, Settled, WorkerEvent, WorkerOrders
 from spec.reading import ReadPath
 from spec.trial import Payload, Trial
 from tests.conftest import LoopClock, run_virtual
@@ -68,18 +68,25 @@ class SimulatedWorker:
         self._draw = draw
         self._waiting: deque[int] = deque()
         self._attempts: dict[int, int] = {}
-        self._running = self._permits = 0
+        self._running = self._permits = self._settle = 0
         self._box: Mailbox[WorkerEvent] = Mailbox()
 
     async def post(self, orders: WorkerOrders) -> None:
         """Take orders."""
         if orders.permits is not None:
             self._permits = sum(orders.permits.values())
+        self._settle = orders.settle or self._settle
         for trial in orders.lease:
             self._attempts[trial.ordinal] = trial.attempt
             self._box.put(Opened(trial.ordinal, trial.attempt, ReadPath("snapshot", True, {"worker": self.name})))
         self._waiting += orders.go
         self._start()
+        self._tell_settled()
+
+    def _tell_settled(self) -> None:
+        if self._settle and self._running <= self._permits:
+            self._box.put(Settled(self._settle))
+            self._settle = 0
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -91,6 +98,7 @@ class SimulatedWorker:
         self._running -= 1
         self._box.put(Finished(ordinal, self._attempts.pop(ordinal), {"ok": True}, None, "", "begun", "ended", 60.0))
         self._start()
+        self._tell_settled()
 
     async def events(self) -> AsyncIterator[Sequence[WorkerEvent]]:
         """Its events, in batches as a Ray actor sends them."""

@@ -37,6 +37,7 @@ class WorkerOrders(NamedTuple):
         close: ordinals whose fixtures are no longer needed.
         permits: arm -> how many of it may run here at once; None leaves them as they are.
         halt: start nothing more, and hand back what has not started.
+        settle: where it is not 0: answer with it in ``Settled`` as soon as no more arms run than are permitted.
     """
 
     lease: Sequence[Trial] = ()
@@ -44,6 +45,7 @@ class WorkerOrders(NamedTuple):
     close: Sequence[int] = ()
     permits: Mapping[str, int] | None = None
     halt: bool = False
+    settle: int = 0
 
 
 class Opened(NamedTuple):
@@ -91,13 +93,19 @@ class Returned(NamedTuple):
     attempt: int
 
 
+class Settled(NamedTuple):
+    """No more arms run in the worker than the permits allow that came with this order to settle."""
+
+    settle: int
+
+
 class Noted(NamedTuple):
     """Something worth a line in the journal that changes no trial."""
 
     text: str
 
 
-WorkerEvent = Opened | Finished | Failed | Returned | Noted
+WorkerEvent = Opened | Finished | Failed | Returned | Settled | Noted
 
 
 class ReadBefore(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import orjson
 
-from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent
+from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, Settled, WorkerEvent
 from spec.reading import ReadPath
 from spec.report import ArmFault
 
-_TYPES: Final[tuple[type[WorkerEvent], ...]] = (Opened, Finished, Failed, Returned, Noted)
+_TYPES: Final[tuple[type[WorkerEvent], ...]] = (Opened, Finished, Failed, Returned, Noted, Settled)
 _TAGS: Final = {kind: tag for tag, kind in enumerate(_TYPES)}
 
 _SHAPES: Final[dict[type[WorkerEvent], frozenset[tuple[type, ...]]]] = {
@@ -21,6 +21,7 @@ _SHAPES: Final[dict[type[WorkerEvent], frozenset[tuple[type, ...]]]] = {
     ),
     Failed: frozenset({(int, int, str, str)}),
     Returned: frozenset({(int, int)}),
+    Settled: frozenset({(int,)}),
     Noted: frozenset({(str,)}),
 }
 """Which JSON types the fields of an event may have."""
@@ -68,7 +69,7 @@ def _event(message: list[Any]) -> WorkerEvent:
     if kind is Failed:
         ordinal, attempt, cause, detail = fields
         return Failed(ordinal, attempt, Cause(cause), detail)
-    return Returned(*fields) if kind is Returned else Noted(*fields)
+    return kind(*fields)
 
 
 def _read_path(fields: list[Any]) -> ReadPath:

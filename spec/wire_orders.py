@@ -22,7 +22,7 @@ _TAGS: Final = {kind: tag for tag, kind in enumerate(_EVENTS)}
 def encode_worker_orders(orders: WorkerOrders) -> bytes:
     """Orders for a worker as one JSON array."""
     lease = [tuple(trial) for trial in orders.lease]
-    return orjson.dumps((lease, orders.go, orders.close, orders.permits, orders.halt))
+    return orjson.dumps((lease, orders.go, orders.close, orders.permits, orders.halt, orders.settle))
 
 
 def decode_worker_orders(data: bytes) -> WorkerOrders:

@@ -46,6 +46,7 @@ from spec.messages import (
     ReadBefore,
     Ready,
     Returned,
+    Settled,
     Unread,
     WorkerEvent,
 )
@@ -288,14 +289,17 @@ class Driver:
             self.trials.tick()
             link.heard_at = self.trials.now
             for event in events:
-                self._on_worker_event(event)
+                self._on_worker_event(link, event)
             self._losses.check_health(link, self._workers)
             self.move_on()
         raise PeerLost(link.peer.name, "its events ended")
 
-    def _on_worker_event(self, event: WorkerEvent) -> None:
+    def _on_worker_event(self, link: WorkerLink, event: WorkerEvent) -> None:
         if isinstance(event, Noted):
             self._committer.add(Entry(LineType.NOTE, None, {"text": event.text}))
+            return
+        if isinstance(event, Settled):
+            self.leasing.settled(link, event.settle)
             return
         active = self.trials.current(event)
         if active is None:

@@ -35,6 +35,11 @@ class Lanes(Generic[Waiting]):
         self._permits.update(permits)
         self._permits_in_all = sum(self._permits.values())
 
+    @property
+    def settled(self) -> bool:
+        """Whether no more trials of any arm run than are permitted."""
+        return all(running <= self._permits[arm] for arm, running in self._running.items())
+
     def add(self, trial: Waiting) -> None:
         """A trial is ready to start."""
         self._ready[trial.arm].append(trial)

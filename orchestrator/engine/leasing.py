@@ -116,6 +116,11 @@ class Leasing:
             self._reserve = True
             self._all_new()
 
+    def settled(self, link: WorkerLink, settle: int) -> None:
+        """A worker runs no more arms than it may: what it gave up can go to others."""
+        link.settled(settle)
+        self._steady, self._dealt_at = False, None
+
     def again(self, ordinal: int) -> None:
         """A trial whose attempt failed has to be leased once more."""
         arm = self._plan.arm_of(ordinal)
@@ -228,10 +233,22 @@ class Leasing:
         self._steady = self._steady and steady
         if self._steady or ends == self._dealt_at:
             return
-        self._steady, self._dealt_at = steady, ends
-        for link, of_worker in zip(self._places, self.permits(), strict=True):
+        table = dict(zip(self._places, self.permits(), strict=True))
+        eased = self._ease(table)
+        self._steady, self._dealt_at = steady and not eased, ends
+        for link, of_worker in table.items():
             if link.allow(of_worker):
                 self._hungry[link] = None
+
+    def _ease(self, table: Mapping[WorkerLink, dict[str, int]]) -> bool:
+        """Take back what permits grow by while arms run on permits that others have lost; whether that was needed.
+
+        A worker whose permits fall ends no arm for it. Until it has settled, nobody else starts more.
+        """
+        eased = False
+        for arm, limit in zip(self._plan.arms, self._limits_now(), strict=True):
+            eased |= _lower(table, [arm], limit)
+        return eased | _lower(table, self._plan.arms, self.in_flight)
 
     def permits(self) -> list[dict[str, int]]:
         """Worker by worker: arm -> how many may run there now; the sum is at most ``in_flight``.
@@ -274,3 +291,16 @@ class Leasing:
 
     def _limits_now(self) -> list[int]:
         return [self._limits.get(arm, 0) or self.in_flight for arm in self._plan.arms]
+
+
+def _lower(table: Mapping[WorkerLink, dict[str, int]], arms: Sequence[str], limit: int) -> bool:
+    """Lower what grows in a table of permits, until at most ``limit`` arms can run at once; whether that was needed."""
+    over = sum(max(of_worker[arm], link.may_run(arm)) for link, of_worker in table.items() for arm in arms) - limit
+    if over <= 0:
+        return False
+    for link, of_worker in table.items():
+        for arm in arms:
+            grows = min(over, max(0, of_worker[arm] - link.may_run(arm)))
+            of_worker[arm] -= grows
+            over -= grows
+    return True

@@ -84,6 +84,8 @@ class WorkerLink(Link):
         self.does_well = False
         self.failures_in_a_row = 0
         self.replaced_sick = False
+        self._bounds = dict.fromkeys(arms, 0)
+        self._settles = 0
         self._forget_orders()
 
     def _forget_orders(self) -> None:
@@ -93,11 +95,13 @@ class WorkerLink(Link):
         self.permits: Mapping[str, int] = {}
         self._permits_changed = False
         self._halt = False
+        self._settle = 0
 
     def lose(self) -> None:
         """Forget what was for a worker that is gone."""
         self.filled = self.does_well = False
         self.failures_in_a_row = 0
+        self._bounds = dict.fromkeys(self._bounds, 0)
         self._forget_orders()
 
     def fill(self, peer: WorkerPeer) -> None:
@@ -123,9 +127,22 @@ class WorkerLink(Link):
         """Say how many trials of each arm may run there, if that is new; whether it is."""
         if permits == self.permits:
             return False
+        self._bounds = {arm: max(bound, permits[arm]) for arm, bound in self._bounds.items()}
+        if self._bounds != permits:
+            self._settles += 1
+            self._settle = self._settles
         self.permits, self._permits_changed = permits, True
         self.changed()
         return True
+
+    def settled(self, settle: int) -> None:
+        """No more arms run there than an earlier order to settle permitted."""
+        if settle == self._settles:
+            self._bounds = dict(self.permits)
+
+    def may_run(self, arm: str) -> int:
+        """How many trials of an arm can be running there: where permits have fallen, more than are permitted."""
+        return min(self.open_trials[arm], self._bounds[arm])
 
     def attempt_ended(self, *, well: bool) -> None:
         """An arm was done here, or an attempt failed that was not the arm's."""
@@ -151,8 +168,9 @@ class WorkerLink(Link):
 
     def _take(self) -> WorkerOrders:
         permits = self.permits if self._permits_changed else None
-        orders = WorkerOrders(self._lease, self._go, self._close, permits, self._halt)
+        orders = WorkerOrders(self._lease, self._go, self._close, permits, self._halt, self._settle)
         self._lease, self._go, self._close, self._permits_changed, self._halt = [], [], [], False, False
+        self._settle = 0
         return orders
 
 

@@ -228,7 +228,7 @@ class Losses:
 
 def _is_at_work(active: Active) -> bool:
     """Whether a worker has something to do for a trial, and not only to wait for a free slot."""
-    runs = active.phase is Phase.RUNNING and active.link.permits.get(active.trial.arm, 0) > 0
+    runs = active.phase is Phase.RUNNING and active.link.may_run(active.trial.arm) > 0
     return runs or active.phase is Phase.OPENING
 
 

@@ -32,7 +32,7 @@ from spec.canonical import JsonObject, canonical_json
 from spec.clock import Clock
 from spec.errors import ArmFaultError
 from spec.mailbox import Mailbox
-from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent, WorkerOrders
+from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, Settled, WorkerEvent, WorkerOrders
 from spec.report import ArmFault, MalformedReport
 from spec.task import Task
 from spec.text import clean, describe
@@ -146,6 +146,7 @@ class Worker:
         self._unclosed = 0
         self._all_closed = anyio.Event()
         self._halted = False
+        self._settle = 0
         self._moved_at = clock.monotonic()
 
     def _pool(
@@ -203,6 +204,8 @@ class Worker:
         if orders.permits is not None:
             self._lanes.allow(orders.permits)
             self._threads.total_tokens = max(self._threads.total_tokens, sum(orders.permits.values()))
+        self._settle = orders.settle or self._settle
+        self._tell_settled()
         if orders.halt:
             self._halt()
         for ordinal in orders.close:  # before leases: the next attempt of a trial may be in the same batch
@@ -215,6 +218,12 @@ class Worker:
             self._go(ordinal)
         for pool in (self._openers, self._runners, self._closers):
             pool.wake()
+
+    def _tell_settled(self) -> None:
+        """Answer the last order to settle once it is carried out."""
+        if self._settle and self._lanes.settled:
+            self._outbox.put(Settled(self._settle))
+            self._settle = 0
 
     async def events(self, coalesce_s: float = 0.0) -> list[WorkerEvent]:
         """What happened since the last call; waits for the first event. Empty once the work has ended."""
@@ -351,6 +360,7 @@ class Worker:
         assert slot.fixture is not None
         assert slot.backend is not None
         self._lanes.done(slot.arm)
+        self._tell_settled()
         now = self._clock.monotonic()
         if self._overdue(slot, now):
             answer = self._late(slot)

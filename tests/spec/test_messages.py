@@ -21,6 +21,7 @@ from spec.messages import (
     ReadBefore,
     Ready,
     Returned,
+    Settled,
     Unread,
     WorkerEvent,
     WorkerOrders,
@@ -37,6 +38,7 @@ EVERY: list[tuple[Any, ...]] = [
     Failed(1, 2, Cause.PROVIDER, "why"),
     Returned(1, 2),
     Noted("text"),
+    Settled(7),
     OracleOrders([ReadBefore(1, 2, "a::t::t0", "t", {}, PATH)], [ReadAfter(1, 2, {})], [3]),
     Ready(1, 2),
     Judged(1, 2, 3, True, "read", {"state": "correct"}, None),
@@ -52,16 +54,16 @@ def test_a_message_survives_pickling(message: tuple[Any, ...]) -> None:
     assert type(copy) is type(message)
 
 
-def test_every_event_but_a_note_names_trial_and_attempt() -> None:
+def test_every_event_about_a_trial_names_it_and_its_attempt() -> None:
     """So a late answer of an old attempt can be told from the current one."""
     for event in (*get_args(WorkerEvent), *get_args(OracleEvent)):
-        if event is not Noted:
+        if event not in (Noted, Settled):
             assert event._fields[:2] == ("ordinal", "attempt"), event
 
 
 def test_orders_ask_for_nothing_unless_told() -> None:
     """Empty orders leave everything as it is."""
-    assert WorkerOrders() == ((), (), (), None, False)
+    assert WorkerOrders() == ((), (), (), None, False, 0)
     assert OracleOrders() == ((), (), ())
 
 

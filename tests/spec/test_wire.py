@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, WorkerEvent
+from spec.messages import Cause, Failed, Finished, Noted, Opened, Returned, Settled, WorkerEvent
 from spec.reading import ReadPath
 from spec.report import ArmFault
 from spec.wire import decode_events, encode_events
@@ -31,6 +31,7 @@ events = st.one_of(
     st.builds(Finished, counts, counts, objects, st.none() | st.sampled_from(ArmFault), texts, texts, texts, seconds),
     st.builds(Failed, counts, counts, st.sampled_from(Cause), texts),
     st.builds(Returned, counts, counts),
+    st.builds(Settled, st.integers(1, 2**40)),
     st.builds(Noted, texts),
 )
 

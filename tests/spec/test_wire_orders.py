@@ -30,6 +30,7 @@ worker_orders = st.builds(
     st.lists(counts, max_size=3),
     st.none() | st.dictionaries(texts, counts, max_size=3),
     st.booleans(),
+    counts,
 )
 oracle_orders = st.builds(
     OracleOrders,

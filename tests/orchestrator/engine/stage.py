@@ -37,6 +37,7 @@ from spec.messages import (
     OracleOrders,
     Ready,
     Returned,
+    Settled,
     Unread,
     WorkerOrders,
 )
@@ -296,16 +297,20 @@ class ScriptedWorker(Scripted):
         super().__init__(name, stage)
         self._lanes: Lanes[_Ready] = Lanes(stage.plan.arms)
         self.running: dict[int, _Ready] = {}
+        self._settle = 0
 
     async def post(self, orders: WorkerOrders) -> None:
         if orders.permits is not None:
             self._lanes.allow(orders.permits)
+        self._settle = orders.settle or self._settle
+        self._tell_settled()
         for ordinal in orders.close:
             self.heard("close", ordinal)
             self.at_work.discard(ordinal)
             ready = self.running.pop(ordinal, None)
             if ready is not None:  # a fixture that closes takes its arm along
                 self._lanes.done(ready.arm)
+                self._tell_settled()
             durable = ordinal not in self.attempt or self.ended_on_disk(ordinal)
             assert self.stage.draining or durable, "closed before the end was durable"
         for trial in orders.lease:
@@ -322,6 +327,11 @@ class ScriptedWorker(Scripted):
                 self.box.put(Returned(ready.ordinal, ready.attempt))
         self._start()
 
+    def _tell_settled(self) -> None:
+        if self._settle and self._lanes.settled:
+            self.box.put(Settled(self._settle))
+            self._settle = 0
+
     def _start(self) -> None:
         while (ready := self._lanes.take()) is not None:
             self.running[ready.ordinal] = ready
@@ -332,6 +342,7 @@ class ScriptedWorker(Scripted):
         ready = self.running.pop(event.ordinal, None)
         if ready is not None:
             self._lanes.done(ready.arm)
+            self._tell_settled()
         self.box.put(event)
         self._start()
 

@@ -184,3 +184,19 @@ def test_a_lease_is_no_longer_than_allowed() -> None:
     house = House(arms=1, tasks=1, trials=100, workers=2, in_flight=100, lease_max=3, limits={})
     assert len(house.deal()) == 6
     assert len(house.deal()) == 6
+
+
+def test_nobody_starts_on_what_another_worker_still_uses() -> None:
+    """A worker that joins gets permits only as the others settle, so that no more arms run than allowed."""
+    house = House(arms=1, tasks=1, trials=100, workers=1, in_flight=8, lease_max=100, limits={})
+    house.deal()
+    first = house.links[0]
+    assert first.permits == {"arm0": 8}
+    second = WorkerLink(cast(WorkerPeer, None), list(house.plan.arms), Outbox())
+    house.links.append(second)
+    house.leasing.join(second)
+    house.deal()
+    assert (first.permits, second.permits) == ({"arm0": 4}, {"arm0": 0})
+    house.leasing.settled(first, 1)
+    house.deal()
+    assert (first.permits, second.permits) == ({"arm0": 4}, {"arm0": 4})
