@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from orchestrator.config import RunConfig
 from orchestrator.files import DIRECTORY_MODE
 from orchestrator.history import JOURNAL_NAME
+from orchestrator.preparation import Prepared
 from orchestrator.runlock import LOCK_NAME, RunLock
 from spec.clock import Clock
 from spec.errors import InputError, RunLocked
 
 RUN_TOML: Final = "run.toml"
 _SAME_NAME_MAX: Final = 1000
+
+
+class Claimed(NamedTuple):
+    """A run that has its directory, and nothing in it yet.
+
+    Attributes:
+        lock: of the directory, held.
+        run_id: the run's name.
+    """
+
+    prepared: Prepared
+    lock: RunLock
+    run_id: str
+
+
+def claim(prepared: Prepared, run_dir: Path | None, clock: Clock) -> Claimed:
+    """Lock a new run's directory. This comes before the imports that a session takes: a second start is refused soon.
+
+    Args:
+        prepared: what is to be run.
+        run_dir: a new or empty directory; None makes one under ``run.dir``.
+        clock: for the run's name.
+
+    Raises:
+        RunLocked: a live process holds ``run_dir``.
+        InputError: it holds a run, or anything else.
+    """
+    if run_dir is None:
+        return Claimed(prepared, *new_run_dir(prepared.config, prepared.plan_digest, clock))
+    return Claimed(prepared, given_run_dir(run_dir), new_run_id(prepared.config, prepared.plan_digest, clock))
 
 
 def new_run_id(config: RunConfig, plan_digest: str, clock: Clock) -> str:

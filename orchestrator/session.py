@@ -37,7 +37,7 @@ from orchestrator.log import LoggedWatcher, RunLog
 from orchestrator.manifest import new_manifest, read_manifest, resumed_manifest, versions, write_manifest
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.results import kept_info, write_results
-from orchestrator.rundir import RUN_TOML, given_run_dir, new_run_dir, new_run_id
+from orchestrator.rundir import RUN_TOML, Claimed, claim
 from orchestrator.runlock import RunLock
 from orchestrator.watcher import Silence, Watcher
 from spec.canonical import Json, JsonObject
@@ -113,14 +113,20 @@ def run(
         OrchestratorError: see ``spec.errors``; each says what to do.
     """
     clock = clock or SystemClock()
-    prepared = prepare(loaded)
-    if run_dir is None:
-        lock, run_id = new_run_dir(prepared.config, prepared.plan_digest, clock)
-    else:
-        lock, run_id = given_run_dir(run_dir), new_run_id(prepared.config, prepared.plan_digest, clock)
-    with lock:
-        session = _begin(lock, run_id, prepared, clock)
-        return _work(session, watcher or Silence())
+    return begin_run(claim(prepare(loaded), run_dir, clock), watcher or Silence(), clock)
+
+
+def begin_run(claimed: Claimed, watcher: Watcher, clock: Clock) -> Ended:
+    """Run what was prepared, in the directory that was locked for it; the lock is given back.
+
+    Args:
+        claimed: the run and its directory.
+        watcher: is told what happens.
+        clock: where time comes from.
+    """
+    with claimed.lock:
+        session = _begin(claimed.lock, claimed.run_id, claimed.prepared, clock)
+        return _work(session, watcher)
 
 
 def _begin(lock: RunLock, run_id: str, prepared: Prepared, clock: Clock) -> Session:

@@ -48,8 +48,15 @@ def run_command(
             split=split,
             limit=limit,
         )
-        from orchestrator.session import run
+        from orchestrator.preparation import prepare
+        from orchestrator.rundir import claim
+        from spec.clock import SystemClock
 
-        return run(loaded, run_dir=run_dir, watcher=watcher)
+        clock = SystemClock()
+        claimed = claim(prepare(loaded), run_dir, clock)
+        with claimed.lock:  # the imports that take long come behind it
+            from orchestrator.session import begin_run
+
+            return begin_run(claimed, watcher, clock)
 
     return carry_out(work, as_json=as_json, quiet=quiet)

@@ -67,8 +67,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked for a larger mode: ``@pytest.mark.faults("quick")``."""
     mode = ORDER.index(mode_of(config))
-    wanted = {item: item.get_closest_marker("faults") for item in items}
-    left_out = [item for item, mark in wanted.items() if mark and ORDER.index(Mode(mark.args[0])) > mode]
+    left_out = [
+        item for item in items if any(ORDER.index(Mode(mark.args[0])) > mode for mark in item.iter_markers("faults"))
+    ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]

@@ -19,5 +19,5 @@ def test_killed_workers_cost_attempts_only(
 ) -> None:
     """What a killed worker held is repeated on a fresh one; no verdict comes of it, and the others go on."""
     row = card.row(2, "kill -9 of a worker in the middle of its trials")
-    hunt = Hunt(runs, nursery, row, "workers", trials=scale(smoke=20, quick=40, full=112))
-    hunt.kill(scale(smoke=1, quick=8, full=100), rng, at_once)
+    hunt = Hunt(runs, nursery, row, "workers", trials=scale(smoke=20, quick=30, full=112))
+    hunt.kill(scale(smoke=1, quick=5, full=100), rng, at_once)

@@ -20,5 +20,5 @@ def test_killed_oracles_cost_attempts_only(
 ) -> None:
     """What a killed oracle was asked is asked again of a fresh one; no verdict without both readings."""
     row = card.row(3, "kill -9 of the oracle, idle and with reads unanswered")
-    hunt = Hunt(runs, nursery, row, "oracles", trials=scale(smoke=12, quick=40, full=112))
-    hunt.kill(scale(smoke=1, quick=5, full=50), rng, at_once, at_work)
+    hunt = Hunt(runs, nursery, row, "oracles", trials=scale(smoke=12, quick=30, full=112))
+    hunt.kill(scale(smoke=1, quick=3, full=50), rng, at_once, at_work)

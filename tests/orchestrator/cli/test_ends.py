@@ -53,10 +53,10 @@ import signal, sys
 import orchestrator.session as session
 from orchestrator.__main__ import program
 genuine = session.make_results
-def make_results(*arguments):
+def make_results(*arguments, **named):
     for _ in range({times}):
         signal.raise_signal(signal.{name})
-    return genuine(*arguments)
+    return genuine(*arguments, **named)
 session.make_results = make_results
 program()
 """
