@@ -26,6 +26,9 @@ TIDYING: Final = frozenset({"close", "truncate", "unlink"})
 HARMLESS: Final = frozenset({"close", "unlink"})
 """What may be refused without harm: giving a descriptor back, removing what nobody reads."""
 
+LAST_LOOK: Final = "in_flight.json"
+"""A file that only tells a curious person what was on its way; a run goes on without it."""
+
 
 def said_problems(said: Said, run_dir: Path, code: int) -> list[str]:
     """What is wrong with how a run ended that could not write: its exit code, and what it names."""
@@ -39,10 +42,10 @@ def said_problems(said: Said, run_dir: Path, code: int) -> list[str]:
 def refusal_problems(said: Said, disk: Refusing, run_dir: Path) -> list[str]:
     """The same for a refusing disk, and whether it was asked for anything after its refusal."""
     assert disk.refused is not None
-    harmless = disk.refused.name in HARMLESS
+    harmless = disk.refused.name in HARMLESS or LAST_LOOK in str(disk.refused.path)
     if said.code == 0 and harmless:
         return []
-    asked = sorted({operation.name for operation in disk.after} - TIDYING)
+    asked = sorted({done.name for done in disk.after if LAST_LOOK not in str(done.path)} - TIDYING)
     found = [f"I2: after the refusal the disk was asked for {', '.join(asked)}"] if asked and not harmless else []
     return found + said_problems(said, run_dir, disk.code)
 
