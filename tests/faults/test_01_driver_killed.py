@@ -36,7 +36,7 @@ def test_the_program_is_killed_and_resumed(
 ) -> None:
     """Killed after a random row, the program resumes to undisturbed results, and nothing acknowledged is gone."""
     row = card.row(*ROW)
-    for _ in range(scale(smoke=1, quick=5, full=25)):
+    for _ in range(scale(smoke=1, quick=3, full=25)):
         run = runs.new().begin(REFERENCE, SLOWLY, "--inline")
         row.trial()
         row.inject()
@@ -56,7 +56,7 @@ def test_a_driver_on_ray_is_killed_and_resumed(
 ) -> None:
     """On Ray too, and within ten seconds none of Ray's processes is left; one resume in four is on Ray again."""
     row = card.row(*ROW)
-    for number in range(scale(smoke=0, quick=2, full=20)):
+    for number in range(scale(smoke=0, quick=1, full=20)):
         run = runs.new().begin(REFERENCE, (*SLOWLY, "engine.workers=2"))
         row.trial()
         row.inject()
@@ -133,7 +133,7 @@ def test_a_driver_is_killed_at_every_operation(
     row = card.row(*ROW)
     operations = nursery.run(*REFERENCE_WORDS, "--run-dir", tmp_path / "counted").operations
     assert operations > PLANNED
-    count = scale(smoke=5, quick=30, full=130)
+    count = scale(smoke=5, quick=20, full=130)
     for number in range(count):
         row.trial()
         victim = Victim(nursery, tmp_path, number, row)

@@ -121,7 +121,7 @@ def accepted(run: Run, words: tuple[str, ...]) -> list[Violation]:
     """Go on with a copy of a run and accept the change: no row of the earlier plan may be among the results."""
     changed, copy = Run(run.nursery, run.folder, "changed"), Run(run.nursery, run.folder, "copy")
     assert changed.begin(*words).code == 0
-    shutil.copytree(run.run_dir, copy.run_dir)
+    shutil.copytree(run.run_dir, copy.run_dir, ignore=shutil.ignore_patterns("control"))  # a killed run's socket
     code = copy.resume(*words, "--accept-changes").code
     return check(copy.run_dir, undisturbed=changed.run_dir, exit_code=code)
 
