@@ -16,6 +16,7 @@ from orchestrator.content import Content, Parts, merged
 from orchestrator.journal import TERMINAL, Line, LineType, Recovered, recover
 from orchestrator.ledger import Ledger, Standing
 from orchestrator.plan import Plan
+from orchestrator.shapes import check_lease, check_opening
 from spec.canonical import JsonObject
 from spec.errors import InputError
 
@@ -116,6 +117,7 @@ class Replay:
 
     def _opened(self, line: Line) -> None:
         body = cast(dict[str, Any], line.body())
+        check_opening(body)
         digest, parts = str(body.get("plan_digest")), body.get("parts")
         if line.type is LineType.RESUME and digest != self._digest:
             self.latest = LatestPlan(self.latest.number + 1, line.offset_bytes)
@@ -125,6 +127,7 @@ class Replay:
 
     def _lease(self, line: Line) -> None:
         body = cast(dict[str, Any], line.body())
+        check_lease(body, line.offset_bytes)
         self.leases += 1
         ordinals = self._plan.find_all(body["keys"])
         if None in ordinals:

@@ -22,6 +22,7 @@ from orchestrator.ledger import NO_OFFSET, Standing
 from orchestrator.preparation import Prepared
 from orchestrator.runlock import RunLock
 from orchestrator.session import continue_run
+from orchestrator.shapes import from_row
 from orchestrator.stored import Stored, find_trial, load_run_config, open_stored, part_changes, prepare_again
 from orchestrator.watcher import Silence
 from spec.canonical import JsonObject
@@ -114,5 +115,5 @@ def _recorded(stored: Stored, key: str) -> JsonObject | None:
 def _entry(side: DriverSide, line: Mapping[str, Any]) -> JsonObject:
     """What ``results_digest`` covers of a terminal line."""
     if line["type"] == LineType.SCORED:
-        return side.digest_entry(line["row"])
+        return from_row(line, side.digest_entry)
     return {"episode_id": line["key"], "type": line["type"]}

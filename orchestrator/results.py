@@ -32,6 +32,7 @@ from orchestrator.kinds.base import Counts, DriverSide
 from orchestrator.ledger import Ledger, conservation
 from orchestrator.plan import Plan
 from orchestrator.report import Report, render_html, render_markdown
+from orchestrator.shapes import from_row
 from spec.canonical import Json, JsonObject, canonical_json
 from spec.errors import ConservationBroken, InputError
 
@@ -225,10 +226,9 @@ def _episodes(
         if fields["type"] != "scored":
             digest.add({"episode_id": fields["key"], "type": fields["type"]})
             continue
-        row = fields["row"]
-        digest.add(driver_side.digest_entry(row))
+        digest.add(from_row(fields, driver_side.digest_entry))
         scored[plan.arms[plan.cell(ordinal).arm]] += 1
-        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        yield orjson.dumps(fields["row"], option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _check_scored(counts: Mapping[str, Counts], scored: Counter[str]) -> None:

@@ -20,6 +20,7 @@ from orchestrator.manifest import read_manifest
 from orchestrator.preparation import Prepared
 from orchestrator.results import read_summary
 from orchestrator.runlock import LOCK_NAME, is_locked
+from orchestrator.shapes import from_row
 from orchestrator.stored import find_trial, load_run_config, prepare_again, read_head, stored_plan
 from spec.clock import Clock, SystemClock
 from spec.errors import InputError
@@ -123,8 +124,8 @@ def _labels(run_dir: Path, ledger: Ledger, prepared: Prepared) -> dict[str, Coun
         for ordinal in range(len(plan)):
             offset_bytes = ledger.offset_bytes(ordinal)
             if offset_bytes is not None and ledger.standing(ordinal) is Standing.SCORED:
-                row: dict[str, Any] = orjson.loads(lines.read(offset_bytes))["row"]
-                labels[plan.arms[plan.arm_of(ordinal)]][prepared.side.label(row)] += 1
+                label = from_row(orjson.loads(lines.read(offset_bytes)), prepared.side.label)
+                labels[plan.arms[plan.arm_of(ordinal)]][label] += 1
     return labels
 
 
@@ -162,7 +163,7 @@ def read_trial(run_dir: Path, key: str, environ: Mapping[str, str]) -> ToldTrial
             lines.append({"type": line.type.value, "at": line.fields()["at"], **line.body()})
 
     recover(run_dir / JOURNAL_NAME, take)
-    scored = [line["row"] for line in lines if line["type"] == LineType.SCORED]
+    scored = [line.get("row") for line in lines if line["type"] == LineType.SCORED]
     standing = ledger.standing(ordinal)
     return ToldTrial(standing.name.lower(), scored[-1] if standing is Standing.SCORED else None, tuple(lines))
 

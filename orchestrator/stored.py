@@ -22,6 +22,7 @@ from orchestrator.manifest import read_manifest
 from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.rundir import RUN_TOML
+from orchestrator.shapes import check_head, check_opening
 from spec.canonical import JsonObject
 from spec.errors import ConfigErrors, InputError, JournalDamaged
 
@@ -99,6 +100,7 @@ def read_head(run_dir: Path) -> dict[str, Any]:
         raise
     if head.get("format") != JOURNAL_FORMAT:
         raise InputError(f"{journal}: is of format {head.get('format')!r}, this version reads {JOURNAL_FORMAT}")
+    check_head(head)
     return head
 
 
@@ -149,7 +151,13 @@ def stored_plan(session: JsonObject, loaded: LoadedConfig) -> Plan:
     Args:
         session: the body of the line that opened it; a head does not say how many trials there are.
         loaded: the run's own configuration.
+
+    Raises:
+        InputError: the session does not say.
     """
+    check_opening(session)
+    if "parts" not in session:
+        raise InputError("the line that opens a session does not say what its trials are made of")
     parts = cast(Mapping[str, Any], session["parts"])
     trials = cast(int, session.get("trials", loaded.config.run.trials))
     return Plan(tuple(parts["tasks"]), tuple(parts["arms"]), trials)

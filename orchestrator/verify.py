@@ -25,6 +25,7 @@ from orchestrator.kinds.base import Counts, DriverSide
 from orchestrator.ledger import Ledger
 from orchestrator.plan import Plan
 from orchestrator.results import EPISODES, SUMMARY, ResultsDigest, build_summary, kept_info, read_summary
+from orchestrator.shapes import from_row
 from spec.canonical import JsonObject
 from spec.errors import ConservationBroken, InputError
 
@@ -208,7 +209,7 @@ def _journal_rows(
                 others.append(other)
                 return
             if fields["type"] == LineType.SCORED:
-                digest.add(driver_side.digest_entry(fields["row"]))
+                digest.add(from_row(fields, driver_side.digest_entry))
                 yield ledger.plan.key(ordinal), fields["row"]
             else:
                 digest.add({"episode_id": fields["key"], "type": fields["type"]})

@@ -14,6 +14,7 @@ from orchestrator.engine.view import WAITING_TO_REPEAT
 from orchestrator.history import JOURNAL_NAME
 from orchestrator.journal import TERMINAL, Line, LineType, recover
 from orchestrator.runlock import is_locked
+from orchestrator.shapes import check_lease, from_row
 from orchestrator.stored import find_trial, load_run_config, read_head, stored_plan
 from spec.clock import Clock, SystemClock
 
@@ -106,7 +107,8 @@ class _Story:
     def take(self, line: Line) -> None:
         if line.type is LineType.LEASE and self._is_leased(line):
             fields = cast(dict[str, Any], line.fields())
-            self.attempts.append(Attempt(fields["attempt"], fields["worker"], fields["at"]))
+            check_lease(fields, line.offset_bytes)
+            self.attempts.append(Attempt(fields["attempt"], str(fields.get("worker", "")), fields["at"]))
             self.failed = False
         elif line.type is LineType.RESUME:
             self.failed = False
@@ -125,11 +127,11 @@ class _Story:
     def _end(self, line: Line) -> None:
         self.ended, self.failed = line.type in TERMINAL, line.type is LineType.FAILED
         fields = cast(dict[str, Any], line.fields())
-        if not self.attempts or self.attempts[-1].number != fields["attempt"]:
-            self.attempts.append(Attempt(fields["attempt"], "", None))
+        if not self.attempts or self.attempts[-1].number != fields.get("attempt"):
+            self.attempts.append(Attempt(fields.get("attempt", 0), "", None))
         cause, detail = str(fields.get("cause", "")), str(fields.get("detail", ""))
         if line.type is LineType.SCORED:
-            cause = str(fields["row"].get("outcome", ""))
+            cause = from_row(fields, lambda row: str(row.get("outcome", "")))
         self.attempts[-1] = self.attempts[-1]._replace(
             ended_at=fields["at"], how=line.type.value, cause=cause, detail=detail
         )

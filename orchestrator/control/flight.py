@@ -18,6 +18,7 @@ from orchestrator.engine.view import WAITING_TO_REPEAT
 from orchestrator.history import JOURNAL_NAME
 from orchestrator.journal import Line, LineType, recover
 from orchestrator.runlock import is_locked
+from orchestrator.shapes import check_lease
 from spec.clock import Clock
 from spec.errors import InputError
 
@@ -136,6 +137,7 @@ class _Leases:
             self.handed_out.clear()
         elif line.type is LineType.LEASE:
             fields: dict[str, Any] = line.fields()
+            check_lease(fields, line.offset_bytes)
             self.handed_out.update(dict.fromkeys(fields["keys"], fields))
         elif line.key is not None:
             self.handed_out.pop(line.key, None)

@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 from orchestrator.__main__ import main as orchestrator
 from orchestrator.engine.driver import Driver
+from orchestrator.engine.links import WorkerLink
 from providers.mockmed import MockMed
 from spec.messages import Opened
 
@@ -84,12 +85,12 @@ def _broken_fixtures() -> AbstractContextManager[object]:
 
 def _late_answers() -> AbstractContextManager[object]:
     """The first fixtures are told of twice; the driver refuses what it has heard before."""
-    hear: Callable[[Driver, Any], None] = Driver._on_worker_event
+    hear: Callable[[Driver, WorkerLink, Any], None] = Driver._on_worker_event
 
-    def heard(self: Driver, event: Any) -> None:
-        hear(self, event)
+    def heard(self: Driver, link: WorkerLink, event: Any) -> None:
+        hear(self, link, event)
         if isinstance(event, Opened) and event.ordinal < 2:
-            hear(self, event)
+            hear(self, link, event)
 
     return patch.object(Driver, "_on_worker_event", heard)
 

@@ -48,7 +48,9 @@ Lines = Sequence[tuple[LineType, str | None, dict[str, Any]]]
 
 async def write(run_dir: Path, lines: Lines) -> None:
     journal = Journal.create(
-        run_dir / "journal.jsonl", {"run_id": "one", "format": 1, "parts": PARTS}, clock=SystemClock()
+        run_dir / "journal.jsonl",
+        {"run_id": "one", "format": 1, "plan_digest": "sha256:p", "parts": PARTS, "isolation": {}},
+        clock=SystemClock(),
     )
     for line_type, key, body in lines:
         journal.append(line_type, key, body)

@@ -27,7 +27,10 @@ def row_problems(tasks: Mapping[str, Task], row: Mapping[str, Any]) -> list[str]
         "substrate": task.substrate,
         "correct_action_available": task.correct_action_available,
     }
-    return [
+    unread = (
+        [] if parsed.oracle.before_reachable else ["there is a verdict, though the record was not read before the arm"]
+    )
+    return unread + [
         f"{name} is {getattr(parsed, name)!s}, the task says {value!s}"
         for name, value in planned.items()
         if getattr(parsed, name) != value

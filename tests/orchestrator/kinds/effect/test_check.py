@@ -35,3 +35,10 @@ def test_a_task_outside_the_plan_is_found(anchor: FinishedRun) -> None:
     """A row that is sound by itself but of a task that is not planned is refused."""
     row = anchor.row(0) | {"task_id": "mockmed::other", "episode_id": "screen_only::mockmed::other::t0"}
     assert anchor.driver.check_row(row) == ["task_id 'mockmed::other' is not in the plan"]
+
+
+def test_a_verdict_without_a_baseline_is_found(anchor: FinishedRun) -> None:
+    """What was not readable before the arm has no verdict, so a row that says so is forged."""
+    row: dict[str, Any] = orjson.loads(orjson.dumps(anchor.row(0)))
+    row["oracle"]["before_reachable"] = False
+    assert any("not read before the arm" in problem for problem in anchor.driver.check_row(row))
