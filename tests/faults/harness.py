@@ -133,6 +133,19 @@ class Run:
         """How many lines of a type stand in the journal."""
         return self.journal.read_bytes().count(b'"type":"%b"' % line_type.encode()) if self.journal.exists() else 0
 
+    def repeats(self) -> bool:
+        """Whether an attempt failed whose trial has not ended since.
+
+        A worker that is killed under the same trial once more is, by the rules, what that trial's arm did.
+        """
+        failed: set[str] = set()
+        for line in self.journal.read_bytes().splitlines():
+            kind = line[:80].partition(b'"type":"')[2].partition(b'"')[0]
+            if kind in FAILED_OR_ENDED:
+                key = line[:400].partition(b'"key":"')[2].partition(b'"')[0].decode()
+                (failed.add if kind == b"failed" else failed.discard)(key)
+        return bool(failed)
+
     def reached(self, line_type: str, times: int, limit_s: float = START_S) -> bool:
         """Whether so many lines of a type come before the time is up and before the process ends."""
         wait_until(lambda: self.count(line_type) >= times or self.driver.poll() is not None, limit_s)
@@ -141,6 +154,10 @@ class Run:
 
 def _sets(sets: Sequence[str]) -> list[str]:
     return [word for text in sets for word in ("--set", text)]
+
+
+FAILED_OR_ENDED: Final = frozenset({b"failed", b"scored", b"unreadable", b"infrastructure", b"cancelled"})
+"""The lines that say that an attempt has failed or that a trial has ended."""
 
 
 class Runs:

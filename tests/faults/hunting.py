@@ -88,7 +88,9 @@ class Hunt:
         return wait_until(lambda: run.count("note") > lost or run.ended(), NOTICED_S, LOOK_S)
 
     def _progressed(self, run: Run, rows: int) -> bool:
-        return wait_until(lambda: run.count("scored") > rows or run.ended(), 60, LOOK_S) and not run.ended()
+        """Whether the run has got over the last blow: a new row, and no trial that was hit is still to be repeated."""
+        over = wait_until(lambda: (run.count("scored") > rows and not run.repeats()) or run.ended(), 60, LOOK_S)
+        return over and not run.ended()
 
     def _unnoticed(self, run: Run, killed: int) -> list[Violation]:
         """A loss that the journal does not tell of; the last one may have come behind the last trial."""

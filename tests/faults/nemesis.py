@@ -130,7 +130,8 @@ class Nemesis:
         self._expect(UNWRITABLE)
 
     def _worker(self) -> None:
-        self._kill_part("workers")
+        if not self.run.repeats():
+            self._kill_part("workers")
 
     def _oracle(self) -> None:
         self._kill_part("oracles")

@@ -13,6 +13,7 @@ from tests.faults.nursery import Nursery
 
 
 @pytest.mark.ray
+@pytest.mark.faults("quick")
 @pytest.mark.timeout(1200)
 def test_killed_workers_cost_attempts_only(
     runs: Runs, nursery: Nursery, card: CardOfTest, scale: Scale, rng: random.Random
