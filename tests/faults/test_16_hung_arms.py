@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import orjson
 import pytest
 
 from tests.checker import check
-from tests.faults.card import CardOfTest, Scale
+from tests.faults.card import CardOfTest, Recorder, Scale
 from tests.faults.harness import Run, Runs
 
 ROW: Final = (16, "slow arm, hung arm")
@@ -47,10 +48,14 @@ def test_arms_that_hang_in_every_way(card: CardOfTest, scale: Scale, runs: Runs)
 
     The oracle reads what each had written before it hung, and the program ends though the threads never do.
     """
-    row, trials = card.row(*ROW), scale(smoke=1, quick=4, full=20)
-    sets = [f"run.trials={trials}", f"engine.deadline_s={DEADLINE_S}"]
     narrow = ["--task", "*::ok", "--task", "*::partial"][: scale(smoke=2, quick=4, full=4)]
-    run = runs.new().begin(CONFIG, sets, *narrow)
+    for _ in range(scale(smoke=1, quick=4, full=20)):  # one after the other: threads that compute are never got rid of
+        hang_in_every_way(card.row(*ROW), runs, narrow)
+
+
+def hang_in_every_way(row: Recorder, runs: Runs, narrow: Sequence[str]) -> None:
+    """One run, and what is wrong with its rows."""
+    run = runs.new().begin(CONFIG, ["run.trials=1", f"engine.deadline_s={DEADLINE_S}"], *narrow)
     code = run.end()
     found = [str(one) for one in check(run.run_dir, exit_code=code, marker=run.marker)]
     rows = rows_of(run)

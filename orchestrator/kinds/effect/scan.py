@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "threads": 2,
     "memory_limit": "640MB",
     "temp_directory": "",
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "preserve_insertion_order": False,
 }
+
+THREADS: Final = 2
+THREADED_BYTES_MIN: Final = 256 << 20
+"""A smaller file is read by one thread: it takes a second at most, and each thread costs tens of MiB."""
 
 _NAME: Final = "INSERT INTO names SELECT unnest(range(len($names))), unnest($names)"
 
@@ -102,7 +105,8 @@ def scan_episodes(episodes: Path, arms: Sequence[str], task_ids: Sequence[str], 
     """
     import duckdb
 
-    with duckdb.connect(":memory:", config=_SETTINGS) as connection:
+    threads = THREADS if episodes.stat().st_size >= THREADED_BYTES_MIN else 1
+    with duckdb.connect(":memory:", config={**_SETTINGS, "threads": threads}) as connection:
         _define_names(connection, arms, task_ids)
         try:
             connection.execute(_LOAD, [_literal_path(episodes)])
