@@ -118,6 +118,7 @@ def coerced(returned: Any, report: Any) -> Iterable[str]:
             yield f"{name} was {returned[name]!r} and is {report[name]!r}"
 
 
+@pytest.mark.timeout(600)
 def test_any_return_value(card: CardOfTest, scale: Scale, rng: random.Random) -> None:
     """Bytes, nested JSON and near misses: a report with exactly the returned values, or every problem by name."""
     row, worker = card.row(*ROW), EffectWorker()
