@@ -117,6 +117,7 @@ class RayCrew:
         self._staff: dict[str, RayWorkerPeer] = {}
         self._homes: dict[str, Node] = {}
         self._barred: set[str] = set()
+        self._failed_starts: Counter[str] = Counter()
         self._waiting = 0
         self._worker_actors: dict[str, Any] = {}
         self._oracle_actors: dict[str, Any] = {}
@@ -253,15 +254,22 @@ class RayCrew:
         return peer
 
     async def _is_introduced(self, peer: RayWorkerPeer) -> bool:
-        """Whether a worker has started with the right code and every oracle knows it; if not, its node is not used."""
+        """Whether a worker has started with the right code and every oracle knows it.
+
+        A node with other code is not used any more, nor is one on which several starts in a row have failed; a single
+        one may have been killed like any other worker.
+        """
         home = self._homes[peer.name]
         try:
             await self._ready(peer)
         except (PeerLost, InputError) as error:
-            self._barred.add(home.node_id)
+            self._failed_starts[home.node_id] += 1
             self._dismiss(peer)
-            self._notice(f"node {home.host} is not used any more: {error}")
+            if isinstance(error, InputError) or self._failed_starts[home.node_id] >= STARTS_MAX:
+                self._barred.add(home.node_id)
+                self._notice(f"node {home.host} is not used any more: {error}")
             return False
+        self._failed_starts[home.node_id] = 0
         for actor in list(self._oracle_actors.values()):  # one may be replaced meanwhile
             with suppress(PeerLost):  # a lost oracle is replaced by one that knows all workers
                 await call(peer.name, actor.meet.remote(peer.name, peer.actor))

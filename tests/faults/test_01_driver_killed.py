@@ -62,7 +62,9 @@ def test_a_driver_on_ray_is_killed_and_resumed(
         row.inject()
         assert run.reached("scored", rng.randrange(1, PLANNED)), run.output("err").read_text()
         before = run.kill()
-        row.violations(check(run.run_dir, before=before, owed=PLANNED - run.count("scored"), marker=run.marker))
+        owed = PLANNED - run.count("scored")
+        if owed:  # where nothing is, the run was killed on its way to its results, which the resume makes
+            row.violations(check(run.run_dir, before=before, owed=owed, marker=run.marker))
         code = nursery.resume(run) if number % 4 else run.resume().end()
         row.violations(
             check(run.run_dir, undisturbed=nursery.undisturbed, before=before, exit_code=code, marker=run.marker)
