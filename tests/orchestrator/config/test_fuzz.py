@@ -110,6 +110,7 @@ def judge(folder: Path, data: bytes) -> None:
     assert [entry.name for entry in folder.iterdir()] == ["run.toml"]
 
 
+@pytest.mark.timeout(300)
 @FUZZ
 @given(changed_bytes())
 def test_changed_bytes_give_a_configuration_or_errors(folder: Path, data: bytes) -> None:
@@ -117,6 +118,7 @@ def test_changed_bytes_give_a_configuration_or_errors(folder: Path, data: bytes)
     judge(folder, data)
 
 
+@pytest.mark.timeout(300)
 @FUZZ
 @given(changed_structure())
 def test_changed_structure_gives_a_configuration_or_errors(folder: Path, data: bytes) -> None:
