@@ -39,6 +39,7 @@ LOOK_S: Final = 2.0
 """Seconds between two looks at the nodes of a cluster that others run."""
 
 STARTS_MAX: Final = 3
+COULD_NOT_START: Final = "could not be started"
 """Nodes that are tried for a lost worker's replacement; one may go down while it starts there."""
 
 Body = Callable[[Crew], Awaitable[None]]
@@ -265,9 +266,10 @@ class RayCrew:
         except (PeerLost, InputError) as error:
             self._failed_starts[home.node_id] += 1
             self._dismiss(peer)
+            self._notice(f"{peer.name} {COULD_NOT_START}: {error}")
             if isinstance(error, InputError) or self._failed_starts[home.node_id] >= STARTS_MAX:
                 self._barred.add(home.node_id)
-                self._notice(f"node {home.host} is not used any more: {error}")
+                self._notice(f"node {home.host} is not used any more")
             return False
         self._failed_starts[home.node_id] = 0
         for actor in list(self._oracle_actors.values()):  # one may be replaced meanwhile

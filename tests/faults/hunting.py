@@ -93,8 +93,12 @@ class Hunt:
         return over and not run.ended()
 
     def _unnoticed(self, run: Run, killed: int) -> list[Violation]:
-        """A loss that the journal does not tell of; the last one may have come behind the last trial."""
-        told = run.count("note")
+        """A loss that nothing tells of; the last one may have come behind the last trial.
+
+        The journal tells of workers that had begun, the log of those that were killed on their way to that.
+        """
+        log = (run.run_dir / "log.jsonl").read_text()
+        told = run.count("note") + log.count("could not be started")
         if killed - 1 <= told <= killed:
             return []
         return [Violation("I4", f"{killed} of {self._part} were killed, and the journal tells of {told}")]
