@@ -61,6 +61,11 @@ class Journal:
         """The lines of some types, in order."""
         return (line for line in self.lines if line.type in types)
 
+    @property
+    def closed(self) -> bool:
+        """Whether its last session came to its end: results are made from a closed journal alone."""
+        return self.torn is None and [line.type for line in self.lines[-2:]] == CLOSING
+
     def fault(self, text: str) -> None:
         """Note a violation of I2."""
         self.violations.append(Violation("I2", text))

@@ -64,6 +64,8 @@ def _judge_content(run_dir: Path, journal: Journal, undisturbed: Path | None, ow
         plan = read_plan(run_dir, journal)
         trials = Trials(journal, plan)
         found = judge_trials(run_dir, trials, journal, owed)
-        return found + judge_results(run_dir, plan, trials.in_plan_order(), undisturbed)
+        if journal.closed or undisturbed is not None:
+            found += judge_results(run_dir, plan, trials.in_plan_order(), undisturbed)
+        return found
     except (OSError, ValueError, LookupError, TypeError) as error:
         return [Violation("I4", f"the run's files cannot be read: {type(error).__name__}: {error}")]

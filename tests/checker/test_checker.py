@@ -190,6 +190,17 @@ def test_a_row_that_is_missing_from_the_episodes_is_seen(good: Path, place: int)
     assert {violation.invariant for violation in check(good)} == {"I4"}
 
 
+def test_results_of_an_earlier_session_are_not_judged_by_later_rows(good: Path) -> None:
+    """A session that was killed left rows and no results: what lies there was made from the journal as it was before."""
+    journal = good / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-2]))
+    (good / "episodes.jsonl").write_bytes(b"")
+    assert {violation.invariant for violation in check(good)} == {"I2"}
+    journal.write_bytes(b"".join(lines))
+    assert {violation.invariant for violation in check(good)} == {"I4"}
+
+
 def test_other_figures_than_undisturbed_are_seen(good: Path, tmp_path: Path) -> None:
     """A figure that differs is named; names of runs, latencies and attempts may differ."""
     other = Path(shutil.copytree(good, tmp_path / "other"))

@@ -67,7 +67,7 @@ def changed_structure(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 3))):
         nodes = list(tables(document))
         node = nodes[draw(st.integers(0, len(nodes) - 1))]
-        value = draw(ODD_VALUES | st.sampled_from(nodes).map(copy.deepcopy))
+        value = copy.deepcopy(draw(ODD_VALUES | st.sampled_from(nodes)))  # else a change reaches what later draws see
         if isinstance(node, list):
             node.insert(draw(st.integers(0, len(node))), value)
         elif node and draw(st.booleans()):
