@@ -5,11 +5,21 @@ Everything here is plain: an oracle process is built from fields that can be sen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from spec.canonical import Json, JsonObject
 from spec.reading import ReadPath, Tables
+
+
+class Timekeeper(Protocol):
+    """Where the oracle's time comes from."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go backwards; only differences mean anything."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
 
 
 class ReadFailed(NamedTuple):
@@ -20,6 +30,28 @@ class ReadFailed(NamedTuple):
     """
 
     reason: str
+
+
+Fetch = Callable[[str, Sequence[int]], Awaitable[bytes]]
+"""Reads in-memory fixtures of one worker: worker id, fixture handles -> JSON bytes (``oracle.channels.snapshot``)."""
+
+
+class ChannelContext:
+    """What a channel is made with; its factory is called once a process, as ``factory(context)``.
+
+    No tuple and no dataclass: nothing that prints it may print a credential.
+
+    Attributes:
+        fetch: reads the in-memory records of workers.
+        time: where time comes from.
+        credentials: name -> value of the read credentials that the provider asked for. They were environment
+            variables of the driver, and stand in the environment of no process any more.
+    """
+
+    __slots__ = ("credentials", "fetch", "time")
+
+    def __init__(self, fetch: Fetch, time: Timekeeper, credentials: Mapping[str, str]) -> None:
+        self.fetch, self.time, self.credentials = fetch, time, credentials
 
 
 class Channel(Protocol):

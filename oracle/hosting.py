@@ -6,14 +6,15 @@ import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from oracle.base import Channel, OracleSide
-from oracle.channels.snapshot import Fetch, SnapshotChannel
-from oracle.retry import RetryPolicy, Timekeeper
+from oracle.base import Channel, ChannelContext, Fetch, OracleSide, Timekeeper
+from oracle.channels.snapshot import SnapshotChannel
+from oracle.retry import RetryPolicy
 from oracle.service import OracleService
 from spec.reading import ChannelName
 from spec.sources import folder_here, module_digest, package_digest
@@ -22,6 +23,16 @@ OUR_PACKAGES: Final = ("models", "oracle", "spec")
 """What an oracle consists of; it knows no other package of ours."""
 
 CHANNELS_GROUP: Final = "orchestrator.channels"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Read credentials by name; a class of its own so that no ``repr`` of a setup shows them."""
+
+    values: Mapping[str, str] = field(repr=False)
+
+
+NO_CREDENTIALS: Final = Credentials({})
 
 
 class OracleSetup(NamedTuple):
@@ -34,6 +45,7 @@ class OracleSetup(NamedTuple):
         baseline_s: seconds in which the reading before the arm must be there.
         folder: the first place to look for the side's module, for a kind that a user brings; None for ours, which
             come from what is installed and nowhere else.
+        credentials: the read credentials that the provider asked for.
     """
 
     side: str
@@ -41,6 +53,7 @@ class OracleSetup(NamedTuple):
     policy: RetryPolicy
     baseline_s: float
     folder: Path | None = None
+    credentials: Credentials = NO_CREDENTIALS
 
 
 def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleService:
@@ -54,14 +67,16 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
     attribute = setup.side.partition(":")[2]
     side: OracleSide = getattr(_module(setup), attribute)(**setup.fields)
 
+    context = ChannelContext(fetch, time, setup.credentials.values)
+
     def open_channel(name: str) -> Channel | None:
         if name == ChannelName.SNAPSHOT:
-            return SnapshotChannel(fetch)
+            return SnapshotChannel(context)
         found = {point.value: point for point in entry_points(group=CHANNELS_GROUP, name=name)}
         if len(found) > 1:
             raise LookupError(f"several installed packages bring it: {', '.join(sorted(found))}")
         for point in found.values():
-            channel: Channel = point.load()()
+            channel: Channel = point.load()(context)
             return channel
         return None
 

@@ -12,8 +12,8 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from oracle.base import Judgement, Patience, ReadFailed
-from oracle.retry import Jitter, RetryPolicy, Timekeeper, retry_reads
+from oracle.base import Judgement, Patience, ReadFailed, Timekeeper
+from oracle.retry import Jitter, RetryPolicy, retry_reads
 from spec.reading import Tables
 
 POLL_FIRST_S: Final = 0.05

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_not_result, wait_exponential
+
+from oracle.base import Timekeeper
 
 WAIT_FIRST_S: Final = 0.05
 WAIT_MAX_S: Final = 5.0
@@ -16,16 +18,6 @@ T = TypeVar("T")
 
 Jitter = Callable[[float, float], float]
 """A number between two bounds; ``random.uniform`` outside of tests."""
-
-
-class Timekeeper(Protocol):
-    """Where the oracle's time comes from."""
-
-    def monotonic(self) -> float:
-        """Seconds that never go backwards; only differences mean anything."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
 
 
 @dataclass(frozen=True, slots=True)

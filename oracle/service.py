@@ -17,9 +17,9 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from oracle.base import Channel, Judgement, OracleSide, ReadFailed, Subject
+from oracle.base import Channel, Judgement, OracleSide, ReadFailed, Subject, Timekeeper
 from oracle.reading import read_until_readable, settle_reading
-from oracle.retry import RetryPolicy, Timekeeper
+from oracle.retry import RetryPolicy
 from spec.canonical import JsonObject
 from spec.mailbox import Mailbox
 from spec.messages import Judged, OracleEvent, OracleOrders, ReadAfter, ReadBefore, Ready, Unread

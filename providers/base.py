@@ -16,6 +16,33 @@ from spec.task import Task
 from spec.trial import Payload
 
 
+class BackDoor(Protocol):
+    """Writes to a fixture's record around its application, as an attacker with the record's own credentials could.
+
+    Only an audit of the oracle uses it, never an arm and never a score. A fixture that has one offers it as
+    ``back_door``; the attribute is optional, and without it no task of the provider can be audited.
+    """
+
+    async def insert(self, table: str, record: JsonObject) -> None:
+        """Add a record as it stands; the record system gives it an id where it has none.
+
+        Raises:
+            spec.errors.ProviderFault: the record system refuses it.
+        """
+
+    async def update(self, table: str, match: JsonObject, fields: JsonObject) -> int:
+        """Change fields in place in every record that has all of ``match``; answers how many there were."""
+
+    async def delete(self, table: str, match: JsonObject) -> int:
+        """Remove every record that has all of ``match``; answers how many there were."""
+
+    async def reach(self) -> Sequence[str]:
+        """Try, with nothing but what the environment gives an arm, to read by the oracle's path and to write its audit.
+
+        Answers one sentence for each attempt that succeeded; empty where the path is out of the arm's reach.
+        """
+
+
 @runtime_checkable
 class Fixture(Protocol):
     """One fresh system of record, seeded for one trial."""
@@ -45,7 +72,8 @@ class Fixture(Protocol):
 class Provider(Protocol):
     """A system of record with its tasks.
 
-    Made by calling the configured factory as ``factory(pack=..., split=..., options=...)``.
+    Made by calling the configured factory as ``factory(pack=..., split=..., options=...)``. Optional besides:
+    ``read_credentials``, a sequence of names of environment variables with which the oracle reads the record.
     """
 
     @property

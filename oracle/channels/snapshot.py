@@ -11,18 +11,15 @@ shape, or a fetch that failed) is a ``ReadFailed`` for exactly the paths that it
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import anyio
 import orjson
 
-from oracle.base import ReadFailed
+from oracle.base import ChannelContext, ReadFailed
 from spec.reading import ChannelName, ReadPath, Tables
 from spec.text import describe
-
-Fetch = Callable[[str, Sequence[int]], Awaitable[bytes]]
-"""Reads fixtures of one worker: worker id, fixture handles -> the JSON bytes described above."""
 
 REASON_CHARS_MAX: Final = 200
 
@@ -33,14 +30,14 @@ class SnapshotChannel:
     """Reads in-memory records (``oracle.base.Channel``).
 
     Args:
-        fetch: how a worker is asked; never called twice at once for one worker within a ``read``.
+        context: its ``fetch`` is how a worker is asked; never called twice at once for one worker within a ``read``.
     """
 
     name: str = ChannelName.SNAPSHOT.value
     batches: bool = True
 
-    def __init__(self, fetch: Fetch) -> None:
-        self._fetch = fetch
+    def __init__(self, context: ChannelContext) -> None:
+        self._fetch = context.fetch
 
     async def read(self, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
         """Read several records once each, one fetch a worker and the workers at once; answers in order."""

@@ -191,7 +191,7 @@ def test_a_row_that_is_missing_from_the_episodes_is_seen(good: Path, place: int)
 
 
 def test_results_of_an_earlier_session_are_not_judged_by_later_rows(good: Path) -> None:
-    """A session that was killed left rows and no results: what lies there was made from the journal as it was before."""
+    """A session that was killed left rows and no results: what lies there is of the journal before."""
     journal = good / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:-2]))

@@ -10,6 +10,7 @@ import anyio
 import orjson
 import pytest
 
+from oracle.base import ChannelContext
 from oracle.channels.snapshot import SnapshotChannel
 from oracle.effect import EffectOracle
 from oracle.retry import RetryPolicy
@@ -95,7 +96,7 @@ def events_of(clock: Clock, reader: Reader, *, final: bool) -> Callable[[], Any]
     async def main() -> list[OracleEvent]:
         service = OracleService(
             side=EffectOracle({TASK.task_id: TASK}, SCHEMA),
-            channels=lambda name: SnapshotChannel(reader.fetch),
+            channels=lambda name: SnapshotChannel(ChannelContext(reader.fetch, clock, {})),
             policy=POLICY,
             baseline_s=BASELINE_S,
             time=clock,

@@ -13,8 +13,8 @@ import anyio
 import pytest
 
 from oracle import hosting
-from oracle.base import ReadFailed
-from oracle.hosting import OracleSetup, build_oracle, code_of
+from oracle.base import ChannelContext, ReadFailed
+from oracle.hosting import Credentials, OracleSetup, build_oracle, code_of
 from oracle.retry import RetryPolicy
 from oracle.service import OracleService
 from providers.mockmed import MockMed
@@ -31,8 +31,11 @@ class Telegraph:
     name = "telegraph"
     batches = False
 
+    def __init__(self, context: ChannelContext) -> None:
+        self.key = context.credentials["TELEGRAPH_KEY"]
+
     async def read(self, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
-        return [{"telegrams": []} for _ in paths]
+        return [{"telegrams": [], self.key: []} for _ in paths]
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -83,7 +86,9 @@ async def test_other_channels_come_from_what_is_installed(clock: Clock, monkeypa
     monkeypatch.setattr(
         hosting, "entry_points", lambda *, group, name: [point for point in points if point.name == name]
     )
-    service = build_oracle(anchor_setup(), fetch, clock)
+    setup = anchor_setup()._replace(credentials=Credentials({"TELEGRAPH_KEY": "morse"}))
+    assert "morse" not in repr(setup)
+    service = build_oracle(setup, fetch, clock)
     assert await answer_of(service, ReadPath("telegraph", False, {})) == Ready(1, 1)
     unknown = await answer_of(build_oracle(anchor_setup(), fetch, clock), ReadPath("telex", False, {}))
     assert unknown == Unread(1, 1, 0, "no channel is called 'telex'")

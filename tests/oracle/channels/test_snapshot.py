@@ -8,10 +8,11 @@ import anyio
 import orjson
 import pytest
 
-from oracle.base import Channel, ReadFailed
+from oracle.base import Channel, ChannelContext, Fetch, ReadFailed
 from oracle.channels import SnapshotChannel
 from oracle.channels.snapshot import REASON_CHARS_MAX
 from spec.canonical import Json
+from spec.clock import SystemClock
 from spec.reading import ReadPath, Tables
 
 
@@ -21,6 +22,10 @@ def path(worker: Json, fixture: Json) -> ReadPath:
 
 def tables_of(worker: str, fixture: int) -> Tables:
     return {"notes": [{"id": fixture, "worker": worker}]}
+
+
+def context(fetch: Fetch) -> ChannelContext:
+    return ChannelContext(fetch, SystemClock(), {})
 
 
 class Workers:
@@ -39,7 +44,7 @@ class Workers:
 
 
 def read(workers: Workers, *paths: ReadPath) -> Sequence[Tables | ReadFailed]:
-    channel: Channel = SnapshotChannel(workers.fetch)
+    channel: Channel = SnapshotChannel(context(workers.fetch))
     return anyio.run(channel.read, paths)
 
 
@@ -69,7 +74,7 @@ def test_workers_are_read_at_the_same_time() -> None:
             return orjson.dumps({str(fixture): {"tables": {}} for fixture in fixtures})
 
         with anyio.fail_after(5):
-            return await SnapshotChannel(fetch).read([path("w1", 1), path("w2", 1)])
+            return await SnapshotChannel(context(fetch)).read([path("w1", 1), path("w2", 1)])
 
     assert anyio.run(main) == [{}, {}]
 
@@ -139,7 +144,7 @@ def test_a_path_that_names_no_place_is_a_failed_reading(worker: Json, fixture: J
 
 def test_closing_can_be_repeated() -> None:
     """The channel holds nothing open."""
-    channel = SnapshotChannel(Workers().fetch)
+    channel = SnapshotChannel(context(Workers().fetch))
     for _ in range(2):
         anyio.run(channel.close)
     assert (channel.name, channel.batches) == ("snapshot", True)
