@@ -14,6 +14,9 @@ from orchestrator.engine.trials import Trials
 from spec.clock import Clock
 from spec.messages import Cause
 
+LOOK_S: Final = 1.0
+"""How often a drain looks at how long it may take."""
+
 CANCELLED_AT_ONCE: Final = 10_000
 """Owed trials that are cancelled with one commit, when the rest of a run is."""
 
@@ -65,7 +68,9 @@ class Ending:
 
     async def drain(self) -> None:
         """Give what runs its time; then the run is over, and what has not ended is owed, or cancelled if asked."""
-        await self._clock.sleep(self._rules.drain_s)
+        began = self._clock.monotonic()
+        while (left_s := began + self._rules.drain_s - self._clock.monotonic()) > 0:
+            await self._clock.sleep(min(left_s, LOOK_S))  # drain_s may be set anew meanwhile
         if self._trials.cancelling:
             await self._rest_is_cancelled.wait()
             self._count_as_stopped(Phase.READING)

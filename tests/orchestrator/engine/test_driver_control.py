@@ -119,6 +119,20 @@ def test_what_still_reads_when_the_drain_is_over_is_cancelled(stage: MakeStage, 
     assert scene.ledger.conservation()["cancelled"] == 6
 
 
+@pytest.mark.parametrize("drain_s", [4.0, 20.0])
+def test_a_drain_that_has_begun_takes_a_new_limit(stage: MakeStage, virtual: Virtual, drain_s: float) -> None:
+    """``drain_s`` set anew counts from the beginning of the drain, to both sides."""
+    scene = stage(trials=6, in_flight=2, drain_s=10.0)
+    scene.script = lambda ordinal, attempt: "broods"
+
+    def drain(driver: Any) -> None:
+        scene.draining = True
+        driver.drain()
+
+    took_s = virtual(steer(scene, (3, drain), (5, lambda driver: driver.adjust("run.drain_s", drain_s))))
+    assert took_s == pytest.approx(3 + drain_s, abs=0.1)
+
+
 def test_cancel_after_a_drain_still_cancels(stage: MakeStage, virtual: Virtual) -> None:
     """A drain that was not quick enough for somebody can be made a cancel."""
     scene = stage(trials=20, in_flight=4)
