@@ -19,6 +19,9 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from spec.clock import Clock
+from tests.support.postgres import postgres_database, postgres_server
+
+__all__ = ["postgres_database", "postgres_server"]
 
 T = TypeVar("T")
 Virtual = Callable[[Callable[[], Awaitable[T]]], T]
