@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from oracle.base import Channel, ChannelContext, Fetch, OracleSide, Timekeeper
-from oracle.channels.snapshot import SnapshotChannel
 from oracle.retry import RetryPolicy
 from oracle.service import OracleService
 from spec.reading import ChannelName
@@ -23,6 +22,12 @@ OUR_PACKAGES: Final = ("models", "oracle", "spec")
 """What an oracle consists of; it knows no other package of ours."""
 
 CHANNELS_GROUP: Final = "orchestrator.channels"
+
+OUR_CHANNELS: Final[Mapping[str, str]] = {
+    ChannelName.SNAPSHOT: "oracle.channels.snapshot:SnapshotChannel",
+    ChannelName.SQL: "oracle.channels.sql:SqlChannel",
+}
+"""Channel -> its class. No other package can take one of these names: it would read in the place of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,10 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
     context = ChannelContext(fetch, time, setup.credentials.values)
 
     def open_channel(name: str) -> Channel | None:
-        if name == ChannelName.SNAPSHOT:
-            return SnapshotChannel(context)
+        if name in OUR_CHANNELS:
+            module, _, attribute = OUR_CHANNELS[name].partition(":")
+            ours: Channel = getattr(importlib.import_module(module), attribute)(context)
+            return ours
         found = {point.value: point for point in entry_points(group=CHANNELS_GROUP, name=name)}
         if len(found) > 1:
             raise LookupError(f"several installed packages bring it: {', '.join(sorted(found))}")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from oracle.hosting import OUR_CHANNELS
+
 Project = Mapping[str, Any]
 
 
@@ -22,3 +24,8 @@ def test_third_parties_plug_in_where_we_do(project: Project) -> None:
     assert set(project["project"]["entry-points"]) == {
         f"orchestrator.{part}" for part in ("arms", "providers", "channels")
     }
+
+
+def test_the_oracle_opens_what_the_entry_points_name(project: Project) -> None:
+    """Our channels are listed by entry points and opened by the oracle's own table; the two say the same."""
+    assert project["project"]["entry-points"]["orchestrator.channels"] == OUR_CHANNELS
