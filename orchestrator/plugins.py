@@ -14,9 +14,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
@@ -135,6 +136,30 @@ def resolve_all(loaded: LoadedConfig) -> Plugins:
     if found_kind is None or found_provider is None or errors:
         raise ConfigErrors(errors)
     return Plugins(found_kind, found_provider, {name: arm for name, arm in arms.items() if arm is not None})
+
+
+def takes_folder(factory: Callable[..., Any]) -> bool:
+    """Whether a provider's factory wants to know the configuration's folder, since it reads files from there."""
+    try:
+        return "folder" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def call_factory(
+    factory: Callable[..., Any], *, pack: str, split: str, options: Mapping[str, Any], folder: Path
+) -> Any:  # noqa: ANN401 - whatever a user's factory makes; preparation looks at its parts
+    """What a provider's factory makes of the configuration.
+
+    Args:
+        factory: called with what follows, with the folder only if it has a parameter of that name.
+        pack: which pack of tasks.
+        split: which part of it.
+        options: what the provider itself takes.
+        folder: where the configuration lies, in this process.
+    """
+    more = {"folder": folder} if takes_folder(factory) else {}
+    return factory(pack=pack, split=split, options=dict(options), **more)
 
 
 def module_of(plugin: object) -> str:

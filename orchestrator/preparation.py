@@ -16,7 +16,7 @@ from orchestrator.config import ArmTable, LoadedConfig, RunConfig, choose_tasks,
 from orchestrator.content import Content
 from orchestrator.kinds.base import DriverSide, Kind, WorkerSide
 from orchestrator.plan import Plan
-from orchestrator.plugins import Plugins, code_digest, import_reference, resolve_all
+from orchestrator.plugins import Plugins, call_factory, code_digest, import_reference, resolve_all, takes_folder
 from providers.base import Provider
 from spec.canonical import Json, JsonObject, canonical_json, content_digest
 from spec.errors import ConfigError, ConfigErrors, InputError, ProviderFault, let_interruptions_through
@@ -45,6 +45,7 @@ class Prepared:
             provider with its options, and the run's seed).
         code: digests of the provider's and the arms' code, None where there is no file; they say why a part differs.
         pack_manifest: the provider's public manifest.
+        reads_folder: whether the provider reads files of the configuration's folder.
     """
 
     loaded: LoadedConfig
@@ -56,6 +57,7 @@ class Prepared:
     parts: Mapping[str, Any]
     code: Mapping[str, Any]
     pack_manifest: JsonObject
+    reads_folder: bool = False
 
     @property
     def config(self) -> RunConfig:
@@ -186,7 +188,27 @@ def prepare(loaded: LoadedConfig) -> Prepared:
     code = _code(plugins)
     parts = _digests(chosen.loaded.config, plugins.kind, provider, side, code)
     manifest = _manifest(loaded, provider)
-    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts, code, manifest)
+    reads_folder = takes_folder(plugins.provider)
+    return Prepared(chosen.loaded, plugins.kind, provider, tasks, side, plan, parts, code, manifest, reads_folder)
+
+
+def check_provider(prepared: Prepared) -> None:
+    """Let the provider look at what a run would meet, where it has such a check; for ``plan`` and the start of a run.
+
+    Raises:
+        ConfigErrors: with every problem found.
+    """
+    check: Callable[[], None] | None = getattr(prepared.provider, "check", None)
+    if check is None:
+        return
+    try:
+        check()
+    except ConfigErrors:
+        raise
+    except BaseException as error:
+        let_interruptions_through(error)
+        message = describe(error, "the provider's check failed")
+        raise ConfigErrors([prepared.loaded.error(("provider", "use"), message)]) from error
 
 
 def _check_artifacts(loaded: LoadedConfig) -> None:
@@ -207,7 +229,11 @@ def make_provider(loaded: LoadedConfig, factory: Callable[..., Any]) -> Provider
     """
     table = loaded.config.provider
     try:
-        provider = factory(pack=table.pack, split=table.split, options=dict(table.options))
+        provider = call_factory(
+            factory, pack=table.pack, split=table.split, options=table.options, folder=loaded.folder
+        )
+    except ConfigErrors:  # in a file of the provider's own, so they have their lines
+        raise
     except ConfigError as error:
         place = tuple(error.key.split(".")) if error.key else ("provider", "use")
         raise ConfigErrors([loaded.error(place, error.message, error.hint)]) from error

@@ -35,7 +35,7 @@ from orchestrator.journal import JOURNAL_FORMAT, Journal, LineReader, LineType
 from orchestrator.ledger import Ledger
 from orchestrator.log import LoggedWatcher, RunLog
 from orchestrator.manifest import new_manifest, read_manifest, resumed_manifest, versions, write_manifest
-from orchestrator.preparation import Prepared, prepare
+from orchestrator.preparation import Prepared, check_provider, prepare
 from orchestrator.results import kept_info, write_results
 from orchestrator.rundir import RUN_TOML, Claimed, claim
 from orchestrator.runlock import RunLock
@@ -113,7 +113,9 @@ def run(
         OrchestratorError: see ``spec.errors``; each says what to do.
     """
     clock = clock or SystemClock()
-    return begin_run(claim(prepare(loaded), run_dir, clock), watcher or Silence(), clock)
+    prepared = prepare(loaded)
+    check_provider(prepared)
+    return begin_run(claim(prepared, run_dir, clock), watcher or Silence(), clock)
 
 
 def begin_run(claimed: Claimed, watcher: Watcher, clock: Clock) -> Ended:

@@ -72,8 +72,10 @@ class Fixture(Protocol):
 class Provider(Protocol):
     """A system of record with its tasks.
 
-    Made by calling the configured factory as ``factory(pack=..., split=..., options=...)``. Optional besides:
-    ``read_credentials``, a sequence of names of environment variables with which the oracle reads the record.
+    Made by calling the configured factory as ``factory(pack=..., split=..., options=...)``; one that has a parameter
+    ``folder`` besides gets the configuration's folder as a ``Path``, which is shipped to other machines with it.
+    Optional besides: ``read_credentials``, a sequence of names of environment variables with which the oracle reads the
+    record; ``check()``, which looks at what a run would meet, before it, and raises ``ConfigErrors``.
     """
 
     @property

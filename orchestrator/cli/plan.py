@@ -55,12 +55,14 @@ def plan_command(
             facts, text = _outlook(run_dir.absolute(), all_sets, options.words(retry))
         else:
             from orchestrator.config import load_config
-            from orchestrator.preparation import prepare
+            from orchestrator.preparation import check_provider, prepare
 
             loaded = load_config(
                 Path(config or ""), environ=os.environ, sets=all_sets, tasks=tasks, arms=arms, split=split, limit=limit
             )
-            facts = plan_facts(prepare(loaded))
+            prepared = prepare(loaded)
+            check_provider(prepared)
+            facts = plan_facts(prepared)
             text = plan_text(facts)
     if as_json:
         answer_json(0, facts)
@@ -171,7 +173,7 @@ def _resume_needs(prepared: Prepared) -> dict[str, Any]:
     uses = [config.run.kind, config.provider.use, *(arm.use for arm in config.arms)]
     own = [use for use in uses if is_reference(use)]
     return {
-        "folder": str(prepared.loaded.folder) if own else None,
+        "folder": str(prepared.loaded.folder) if own or prepared.reads_folder else None,
         "code": own,
         "environment": sorted(set(_VARIABLE.findall(prepared.loaded.effective_toml))),
     }
@@ -203,7 +205,7 @@ def _arm_text(of_arm: Mapping[str, Any]) -> str:
 def _needs_text(needs: Mapping[str, Any]) -> str:
     parts = []
     if needs["folder"]:
-        parts.append(f"{', '.join(needs['code'])} unchanged in {needs['folder']}")
+        parts.append(f"{', '.join(needs['code']) or 'the files of the provider'} unchanged in {needs['folder']}")
     if needs["environment"]:
         parts.append(f"the environment variables {', '.join(needs['environment'])}")
     return f"a resume needs the run directory{''.join(f', {part}' for part in parts)} and the same tasks"

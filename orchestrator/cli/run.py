@@ -48,12 +48,14 @@ def run_command(
             split=split,
             limit=limit,
         )
-        from orchestrator.preparation import prepare
+        from orchestrator.preparation import check_provider, prepare
         from orchestrator.rundir import claim
         from spec.clock import SystemClock
 
         clock = SystemClock()
-        claimed = claim(prepare(loaded), run_dir, clock)
+        prepared = prepare(loaded)
+        check_provider(prepared)
+        claimed = claim(prepared, run_dir, clock)
         with claimed.lock:  # the imports that take long come behind it
             from orchestrator.session import begin_run
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from orchestrator.config.effective import effective_toml
-from orchestrator.config.lines import Place
 from orchestrator.config.model import RunConfig, WrittenText
 from orchestrator.config.overrides import (
     Override,
@@ -30,6 +29,7 @@ from orchestrator.config.overrides import (
 from orchestrator.config.problems import Origin, Problem, from_pydantic
 from orchestrator.config.values import Resolver, thawed, too_deep
 from spec.errors import ConfigError, ConfigErrors
+from spec.toml_lines import Place
 
 FILE_BYTES_MAX: Final = 1024 * 1024
 """The largest configuration file that is parsed, in bytes."""

@@ -11,9 +11,9 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from orchestrator.config.lines import Place
 from orchestrator.config.problems import Problem
 from orchestrator.config.rules import REPEATED_NAME, REPEATED_NAME_HINT, nearest
+from spec.toml_lines import Place
 
 _OPENERS: Final = ('"', "'", "[", "{")
 

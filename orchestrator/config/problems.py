@@ -11,37 +11,17 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.config.lines import Place, key_lines, line_of
 from orchestrator.config.model import RunConfig
 from orchestrator.config.rules import nearest
 from spec.errors import ConfigError, ConfigErrors
+from spec.toml_lines import Place, key_lines, line_of
+from spec.wording import shown, type_refusal, value_refusal
 
 PROBLEMS_MAX: Final = 50
 """How many problems are told one by one."""
 
 _KEY_CHARS_MAX: Final = 120
-_VALUE_CHARS_MAX: Final = 60
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
-_TYPE_NAMES: Final[Mapping[type, str]] = {
-    bool: "true/false",
-    int: "an integer",
-    float: "a number with a fraction",
-    str: "text",
-    list: "a list",
-    tuple: "a list",
-    dict: "a table",
-}
-_WANTED: Final[Mapping[str, str]] = {
-    "int_type": "an integer",
-    "int_from_float": "an integer",
-    "float_type": "a number",
-    "string_type": "text",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-}
 _CHARSETS: Final[Mapping[str, str]] = {
     "run": "letters, digits, '.', '-' and '_', beginning with a letter or digit, at most 64",
     "arms": "a-z, 0-9, '_' and '-', at most 64",
@@ -147,55 +127,22 @@ def _problem(details: ErrorDetails, document: Mapping[str, Any], *, with_hint: b
     value = look(document, place)
     if kind == "rule":
         place = (*place, *context["within"])
-        return Problem(place, f"{_shown(look(document, place))}{context['reason']}", context["hint"])
+        return Problem(place, f"{shown(look(document, place))}{context['reason']}", context["hint"])
     if kind == "extra_forbidden":
         return Problem(place, "unknown key", _unknown_hint(place) if with_hint else "")
     if kind == "missing":
         return Problem(place, "is missing", _MISSING_HINTS.get(place, ""))
-    if kind in _WANTED:
-        return Problem(place, f"must be {_WANTED[kind]}, not {_type_name(value)}")
+    if (wanted := type_refusal(kind, value)) is not None:
+        return Problem(place, wanted)
     if kind == "literal_error":
         hint = nearest(value, _quoted_words(context["expected"])) if isinstance(value, str) else ""
-        return Problem(place, f"{_shown(value)}must be {context['expected']}", hint)
+        return Problem(place, f"{shown(value)}must be {context['expected']}", hint)
     if kind == "string_pattern_mismatch":
-        return Problem(place, f"{_shown(value)}may hold only {_CHARSETS[str(place[0])]}")
-    return Problem(place, _bound_message(kind, context, value) or details["msg"])
+        return Problem(place, f"{shown(value)}may hold only {_CHARSETS[str(place[0])]}")
+    return Problem(place, value_refusal(kind, context, value) or details["msg"])
 
 
 _MISSING_HINTS: Final[Mapping[Place, str]] = {("arms",): "add an [[arms]] table with a name"}
-
-_BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
-    "greater_than": ("must be greater than", "gt"),
-    "greater_than_equal": ("must be at least", "ge"),
-    "less_than": ("must be less than", "lt"),
-    "less_than_equal": ("must be at most", "le"),
-}
-
-
-def _bound_message(kind: str, context: Mapping[str, Any], value: object) -> str | None:
-    if kind in _BOUNDS:
-        words, name = _BOUNDS[kind]
-        bound = context[name]
-        return f"{words} {int(bound) if float(bound).is_integer() else bound}, not {value}"
-    if kind in ("string_too_short", "too_short"):
-        return "must not be empty"
-    if kind == "string_too_long":
-        return f"must have at most {context['max_length']} characters"
-    if kind == "too_long":
-        return f"must have at most {context['max_length']} elements"
-    return None
-
-
-def _shown(value: object) -> str:
-    """The value as written, in front of a reason; a variable stays ``${NAME}``."""
-    if not isinstance(value, str | int | float):
-        return ""
-    text = json.dumps(value)
-    return (text if len(text) <= _VALUE_CHARS_MAX else text[:_VALUE_CHARS_MAX] + "...") + " "
-
-
-def _type_name(value: object) -> str:
-    return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
 def _quoted_words(expected: str) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final
 
 from pydantic_core import PydanticCustomError
+
+from spec.text import nearest as nearest
 
 NAME_PATTERN: Final = r"^[a-z0-9_-]{1,64}$"
 RUN_NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -43,15 +44,6 @@ def refusal(reason: str, hint: str = "", within: Sequence[str | int] = ()) -> Py
 def is_reference(text: str) -> bool:
     """Whether a text has the form ``module:attribute``."""
     return _REFERENCE.fullmatch(text) is not None
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """``did you mean ...?`` with the known name nearest to ``word``, or all of them where none is near."""
-    folded = {name.lower(): name for name in reversed(known)}
-    found = get_close_matches(word[:64].lower(), folded, n=1, cutoff=0.6)
-    if found:
-        return f"did you mean {folded[found[0]]!r}?"
-    return "known: " + ", ".join(known) if known else ""
 
 
 def list_to_tuple(value: object) -> object:

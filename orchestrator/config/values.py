@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator.config.lines import Place
 from orchestrator.config.model import WrittenText
 from orchestrator.config.problems import Problem
 from orchestrator.config.rules import DEPTH_MAX, nearest, scalar_problem
+from spec.toml_lines import Place
 
 _NESTING: Final = Mapping | list | tuple
 _VARIABLE: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")

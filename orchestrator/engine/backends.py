@@ -44,7 +44,7 @@ def backend_of(prepared: Prepared, run: Run, notice: Callable[[str], None]) -> B
             oracles=prepared.config.oracle.actors,
             oracle=oracle,
             body=body,
-            ship=partial(pieces, prepared.loaded.folder, _references(prepared)),
+            ship=partial(pieces, prepared.loaded.folder, _references(prepared), files=prepared.reads_folder),
             run=run,
             notice=notice,
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from arms.loading import instantiate, is_blocking
 from orchestrator.engine.worker import HostedArm, Worker, WorkerLimits
 from orchestrator.kinds.base import WorkerSide
-from orchestrator.plugins import import_reference, module_of, resolve_arm, resolve_provider
+from orchestrator.plugins import call_factory, import_reference, module_of, resolve_arm, resolve_provider
 from orchestrator.shadow import OUR_PACKAGES
 from providers.base import Provider
 from spec.clock import Clock
@@ -59,8 +59,9 @@ def build_provider(setup: ProviderSetup) -> Provider:
     Raises:
         ConfigError: it cannot be found or made.
     """
-    factory = resolve_provider(setup.use, folder_here(setup.folder))
-    provider: Provider = factory(pack=setup.pack, split=setup.split, options=dict(setup.options))
+    folder = folder_here(setup.folder)
+    factory = resolve_provider(setup.use, folder)
+    provider: Provider = call_factory(factory, pack=setup.pack, split=setup.split, options=setup.options, folder=folder)
     return provider
 
 

@@ -26,13 +26,14 @@ FOLDER_BYTES_MAX: Final = 32 * 1024 * 1024
 FOLDER_FILES_MAX: Final = 5_000
 
 
-def pieces(folder: Path, references: Iterable[str], into: Path) -> list[Path]:
+def pieces(folder: Path, references: Iterable[str], into: Path, *, files: bool = False) -> list[Path]:
     """Directories to ship; the parent of each has to be on ``sys.path`` at the other end.
 
     Args:
         folder: the configuration's.
         references: every ``"module:attribute"`` and name that it uses; those modules are imported by now.
         into: an empty directory, which takes the copies.
+        files: whether something reads files of the folder, so that it is shipped without a module in it, too.
 
     Raises:
         InputError: the folder is too large to be shipped.
@@ -41,7 +42,7 @@ def pieces(folder: Path, references: Iterable[str], into: Path) -> list[Path]:
     metadata = _metadata(into)
     if metadata is not None:
         found.append(metadata)
-    if any(_is_from(folder, reference) for reference in references):
+    if files or any(_is_from(folder, reference) for reference in references):
         found.append(_copy(folder, into / SHIPPED_FOLDER))
     return found
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,3 +160,18 @@ def test_a_plugin_has_the_digest_of_its_source(folder: Path) -> None:
     assert plugins.code_digest(print) is None
     (folder / "agent_three.py").unlink()
     assert plugins.code_digest(run) is None
+
+
+def test_a_factory_that_wants_the_folder_gets_it(tmp_path: Path) -> None:
+    """A parameter named folder is filled; a factory without one is called as ever, one nobody can look at as well."""
+
+    def wants(pack: str, split: str, options: Mapping[str, Any], folder: Path) -> object:
+        return pack, split, options, folder
+
+    def wants_not(pack: str, split: str, options: Mapping[str, Any]) -> object:
+        return pack, split, options
+
+    made = partial(plugins.call_factory, pack="p", split="dev", options={"a": 1}, folder=tmp_path)
+    assert made(wants) == ("p", "dev", {"a": 1}, tmp_path)
+    assert made(wants_not) == ("p", "dev", {"a": 1})
+    assert [plugins.takes_folder(factory) for factory in (wants, wants_not, dict)] == [True, False, False]

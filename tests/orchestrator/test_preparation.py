@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from orchestrator.config import config_from_mapping, load_config
-from orchestrator.preparation import Prepared, prepare
+from orchestrator.preparation import Prepared, check_provider, prepare
 from spec.errors import ConfigError, ConfigErrors, ProviderFault
 from spec.trial import Payload
 
 DESK = '''
 from providers.mockmed import MockMed
+from spec.errors import ConfigError, ConfigErrors
 from spec.trial import Payload
 
 
@@ -44,6 +45,11 @@ class Desk(MockMed):
             case "plain": return (1, {})
             case "late" if trial: return Payload("one", [])
             case _: return super().payload(task, trial, run_seed)
+
+    def check(self):
+        match self.options.get("check"):
+            case "raise": raise OSError("no route to the desk")
+            case "refuse": raise ConfigErrors([ConfigError("no such table", file="desk.toml", line=3)])
 
     def manifest(self):
         return object() if self.options.get("manifest") else super().manifest()
@@ -185,6 +191,21 @@ def test_a_providers_own_complaint_keeps_its_key(make: Make) -> None:
     """A value that the provider refuses is told under the key where it stands."""
     (error,) = refusals(make, provider={"use": "mockmed", "pack": "anchr"})
     assert error.key == "provider.pack"
+
+
+def test_a_providers_check_is_asked_and_keeps_its_own_lines(make: Make) -> None:
+    """Its errors pass as they are, any other failure names the provider, and one without a check is content."""
+    found = {}
+    for option in ("none", "refuse", "raise"):
+        prepared = make(provider={"use": "desk_for_preparation:Desk", "options": {"check": option}})
+        try:
+            check_provider(prepared)
+        except ConfigErrors as errors:
+            found[option] = str(errors)
+    assert found["refuse"] == "desk.toml:3: no such table"
+    assert "the provider's check failed: OSError: no route to the desk" in found["raise"]
+    assert "none" not in found
+    check_provider(make())
 
 
 def test_an_arms_options_are_tried(make: Make) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.text import DETAIL_CHARS_MAX, clean, describe
+from spec.text import DETAIL_CHARS_MAX, clean, describe, nearest
 
 
 @given(st.text(st.characters(categories=None), max_size=2 * DETAIL_CHARS_MAX))
@@ -43,3 +43,10 @@ class Hidden(Exception, metaclass=_Liar):
 def test_an_error_is_told_with_what_was_done(error: BaseException, told: str) -> None:
     """What, type and text, without the parts that are empty, even where the error hides them."""
     assert describe(error, "doing") == told
+
+
+def test_the_nearest_known_name_is_offered() -> None:
+    """A slip finds its name whatever its case; a word like none of them is shown all; of nothing nothing is said."""
+    assert nearest("Bannr", ["banner", "status"]) == "did you mean 'banner'?"
+    assert nearest("zzz", ["banner", "status"]) == "known: banner, status"
+    assert nearest("zzz", []) == ""

@@ -76,6 +76,11 @@ def test_the_folder_stays_where_no_code_comes_from_it(folder: Path, tmp_path: Pa
     assert SHIPPED_FOLDER not in [piece.name for piece in pieces(folder, [reference], into(tmp_path))]
 
 
+def test_the_folder_is_sent_where_its_files_are_read(folder: Path, tmp_path: Path) -> None:
+    """A provider that reads files of the folder gets them on every machine, though no module comes from there."""
+    assert SHIPPED_FOLDER in [piece.name for piece in pieces(folder, ["declared"], into(tmp_path), files=True)]
+
+
 def test_a_folder_that_is_too_large_is_refused(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to do, before anything is sent."""
     import_reference(AGENT, folder)

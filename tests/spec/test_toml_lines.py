@@ -7,7 +7,7 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.config.lines import Place, key_lines, line_of
+from spec.toml_lines import Place, key_lines, line_of
 
 FILE = """format = 1
 run = {kind = "effect", "od d".x = 3}
