@@ -44,10 +44,18 @@ def bound_environment() -> EnvironmentBackend:
     return backend
 
 
-def _bound_verifier() -> ProductVerifier:
-    verifier = bound_environment().verifier
+def _find_verifier(name: str) -> ProductVerifier | None:
+    backend = bound_environment()
+    if not name:
+        return backend.verifier
+    by_name = getattr(backend, "verifier_by_name", None)
+    return None if by_name is None else by_name(name)
+
+
+def _bound_verifier(name: str) -> ProductVerifier:
+    verifier = _find_verifier(name)
     if verifier is None:
-        raise ToolError("this environment has no verifier")
+        raise ToolError(f"this environment has no verifier {name}".rstrip())
     return verifier
 
 
@@ -60,9 +68,16 @@ async def _answer(request: Awaitable[T]) -> T:
 
 
 class Verifier:
-    """The product's own verifier; a different thing from the oracle."""
+    """A verifier of the product's own; a different thing from the oracle.
 
-    __slots__ = ()
+    Args:
+        name: which of them; "" is the one that the product offers by default.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
 
     async def snapshot(self) -> None:
         """Remember the record before acting.
@@ -70,7 +85,7 @@ class Verifier:
         Raises:
             ToolError: the environment is sealed or has no verifier.
         """
-        await _answer(_bound_verifier().snapshot())
+        await _answer(_bound_verifier(self._name).snapshot())
 
     async def verify(self) -> Verdict:
         """Ask whether the trial's effect is there.
@@ -78,7 +93,7 @@ class Verifier:
         Raises:
             ToolError: the environment is sealed or has no verifier.
         """
-        return await _answer(_bound_verifier().verify())
+        return await _answer(_bound_verifier(self._name).verify())
 
 
 class Environment:
@@ -89,7 +104,11 @@ class Environment:
     @property
     def verifier(self) -> Verifier | None:
         """The product's verifier, or None where the product has none."""
-        return None if bound_environment().verifier is None else Verifier()
+        return self.verifier_by_name("")
+
+    def verifier_by_name(self, name: str) -> Verifier | None:
+        """One of the product's verifiers, or None where it has none of that name."""
+        return None if _find_verifier(name) is None else Verifier(name)
 
     async def attempt_intended_action(self) -> Screen:
         """Carry out the task's action once; for scripted arms that choose nothing themselves.

@@ -28,17 +28,20 @@ def _on_loop(function: Callable[..., Coroutine[Any, Any, T]], *arguments: object
 
 
 class SyncVerifier:
-    """The product's verifier with plain methods."""
+    """A verifier of the product's with plain methods; see ``arms.environment.Verifier``."""
 
-    __slots__ = ()
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
 
     def snapshot(self) -> None:
         """Remember the record before acting; see ``arms.environment.Verifier.snapshot``."""
-        _on_loop(Verifier().snapshot)
+        _on_loop(Verifier(self._name).snapshot)
 
     def verify(self) -> Verdict:
         """Ask whether the trial's effect is there; see ``arms.environment.Verifier.verify``."""
-        return _on_loop(Verifier().verify)
+        return _on_loop(Verifier(self._name).verify)
 
 
 class SyncEnvironment:
@@ -49,7 +52,11 @@ class SyncEnvironment:
     @property
     def verifier(self) -> SyncVerifier | None:
         """The product's verifier, or None where the product has none."""
-        return None if Environment().verifier is None else SyncVerifier()
+        return self.verifier_by_name("")
+
+    def verifier_by_name(self, name: str) -> SyncVerifier | None:
+        """One of the product's verifiers, or None where it has none of that name."""
+        return None if Environment().verifier_by_name(name) is None else SyncVerifier(name)
 
     def attempt_intended_action(self) -> Screen:
         """Carry out the task's action once; see ``Environment.attempt_intended_action``."""

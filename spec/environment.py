@@ -33,10 +33,12 @@ class Screen(NamedTuple):
     Attributes:
         saved: the banner says that the action succeeded.
         banner: its text.
+        error: what the client noticed by itself: a time-out, or an answer that is no success; "" where all went well.
     """
 
     saved: bool
     banner: str
+    error: str = ""
 
 
 class ToolError(Exception):
@@ -54,7 +56,11 @@ class ProductVerifier(Protocol):
 
 
 class EnvironmentBackend(Protocol):
-    """What stands behind the proxy that an arm holds. Bound to one fixture."""
+    """What stands behind the proxy that an arm holds. Bound to one fixture.
+
+    Optional besides: ``verifier_by_name(name)``, for a product that offers several verifiers; it answers one, or None
+    where it has none of that name.
+    """
 
     @property
     def tools(self) -> Sequence[Tool]:

@@ -68,6 +68,12 @@ class WatchedBackend:
         verifier = self.live().verifier
         return None if verifier is None else _WatchedVerifier(self, verifier)
 
+    def verifier_by_name(self, name: str) -> ProductVerifier | None:
+        """One of the fixture's product verifiers, watched like the rest; None where it has none of that name."""
+        by_name = getattr(self.live(), "verifier_by_name", None)
+        verifier = by_name(name) if by_name is not None and type(name) is str else None
+        return None if verifier is None else _WatchedVerifier(self, verifier)
+
     async def attempt_intended_action(self) -> Screen:
         """Carry out the task's action."""
         return await self.watch("attempt_intended_action", self.live().attempt_intended_action)

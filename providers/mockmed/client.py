@@ -92,7 +92,8 @@ class Client:
 
     def save_encounter(self, encounter: str, control: str = desks.TOOLBAR) -> Json:
         """Save a draft by one of the controls; the answer is the banner."""
-        return self._save(self._drafts[self._place(encounter)], control)._asdict()
+        screen = self._save(self._drafts[self._place(encounter)], control)
+        return {"saved": screen.saved, "banner": screen.banner}
 
     def read_screen(self) -> Json:
         """The banner, the drafts and the controls as the screen shows them."""

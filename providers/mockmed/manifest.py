@@ -85,6 +85,6 @@ def _wiring_json(wiring: Wiring) -> dict[str, Json]:
         "loaded": list(desk.loaded),
         "boundary": boundary.name,
         "deliveries": boundary.deliveries,
-        "banner": boundary.screen._asdict(),
+        "banner": {"saved": boundary.screen.saved, "banner": boundary.screen.banner},
         "sends_key": boundary.sends_key,
     }

@@ -99,3 +99,20 @@ def test_a_refusal_does_not_lead_to_the_backend(finish: Finish) -> None:
     proxy_frames = [entry.frame for entry in caught.traceback if str(entry.path).endswith("arms/environment.py")]
     assert len(proxy_frames) == 2
     assert not any(held is backend for frame in proxy_frames for held in frame.f_locals.values())
+
+
+def test_verifiers_are_found_by_name(finish: Finish) -> None:
+    """A named verifier is its product's; a product without names has only the default one."""
+
+    class Several(EchoBackend):
+        def verifier_by_name(self, name: str) -> ConfirmingVerifier | None:
+            return named if name == "deep" else None
+
+    named, product = ConfirmingVerifier(), ConfirmingVerifier()
+    found = bound(Several(product), lambda: Environment().verifier_by_name("deep"))
+    bound(Several(product), lambda: finish(found.snapshot()))
+    assert (named.snapshots, product.snapshots) == (1, 0)
+    assert bound(Several(product), lambda: Environment().verifier_by_name("other")) is None
+    assert bound(EchoBackend(product), lambda: Environment().verifier_by_name("deep")) is None
+    with pytest.raises(ToolError, match="has no verifier deep"):
+        bound(EchoBackend(product), lambda: finish(Verifier("deep").verify()))

@@ -153,3 +153,26 @@ async def test_every_use_counts_as_activity(clock: Clock) -> None:
         assert watched.active_at == pytest.approx(began + 10 * (number - 1))
         await request()
         assert watched.active_at == pytest.approx(began + 10 * number)
+
+
+@pytest.mark.anyio
+async def test_named_verifiers_are_watched_too(clock: Clock) -> None:
+    """A verifier by name is revoked and watched like the default one; where there are no names there is none."""
+
+    class Several(Backend):
+        def verifier_by_name(self, name: str) -> ProductVerifier | None:
+            return Verifier(OSError("no database")) if name == "sql" else None
+
+    watched = WatchedBackend(Several(), clock)
+    assert watched.verifier_by_name("rest") is None
+    assert WatchedBackend(Backend(), clock).verifier_by_name("sql") is None
+    kept = watched.verifier_by_name("sql")
+    assert kept is not None
+    with pytest.raises(OSError, match="no database"):
+        await kept.verify()
+    assert watched.fault is not None
+    watched.revoke()
+    with pytest.raises(ToolError):
+        await kept.verify()
+    with pytest.raises(ToolError):
+        watched.verifier_by_name("sql")
