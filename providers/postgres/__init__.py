@@ -1,7 +1,24 @@
 """PostgreSQL for systems of record: a server of one's own, and a pool of prepared databases on any server."""
 
+from providers.postgres.existing import check_server, existing_logins
 from providers.postgres.logins import Login, Logins
+from providers.postgres.pool import Build, DatabasePool, PoolSettings, open_pool
+from providers.postgres.script import from_script, run_script
 from providers.postgres.server import EmbeddedServer, start_server
 from providers.postgres.settings import ServerSettings
 
-__all__ = ["EmbeddedServer", "Login", "Logins", "ServerSettings", "start_server"]
+__all__ = [
+    "Build",
+    "DatabasePool",
+    "EmbeddedServer",
+    "Login",
+    "Logins",
+    "PoolSettings",
+    "ServerSettings",
+    "check_server",
+    "existing_logins",
+    "from_script",
+    "open_pool",
+    "run_script",
+    "start_server",
+]

@@ -66,8 +66,8 @@ def sweep(roots: Iterable[Path]) -> int:
 
 def clear(directory: Path) -> None:
     """End whatever still runs in a private directory, and remove it."""
-    memory = _shared_memory_of(directory)
     _end_processes(directory)
+    memory = _shared_memory_of(directory)
     if memory is not None and (ipcrm := shutil.which("ipcrm")) is not None:
         subprocess.run([ipcrm, "-m", memory], capture_output=True, check=False, timeout=_COMMAND_S)
     shutil.rmtree(directory, ignore_errors=True)
@@ -138,7 +138,8 @@ def _shared_memory_of(directory: Path) -> str | None:
     """The id of the segment that a server noted down and that its end did not free, if the kernel agrees."""
     try:
         lines = (directory / DATA / "postmaster.pid").read_text(encoding="utf-8").splitlines()
-        pid, (key, memory) = lines[0].strip(), lines[6].split()
+        pid = lines[0].strip().lstrip("-")  # a server that runs alone notes its number with a minus
+        key, memory = lines[6].split()
         segments = [line.split() for line in (_PROC / "sysvipc" / "shm").read_text(encoding="ascii").splitlines()[1:]]
     except (OSError, ValueError, IndexError):
         return None
