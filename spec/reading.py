@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spec.canonical import Json, JsonObject
 
@@ -57,17 +57,26 @@ Tables = Mapping[str, Sequence[Record]]
 """A whole record at one moment: table name -> its rows, each a field -> value mapping."""
 
 
+_NO_KEYS: Final[Mapping[str, tuple[str, ...]]] = {}
+
+
 class RecordSchema(NamedTuple):
     """What a provider says about its tables, so that the judge can tell rows apart.
 
     Attributes:
         main_table: the table that an effect without a table of its own speaks of.
-        id_field: the field that names a row within its table.
+        id_field: the field that names a row within its table, where ``keys`` says nothing else.
         bookkeeping_fields: fields that the system keeps for itself (ids, change dates); always licensed.
         bookkeeping_tables: tables of the same kind (audit log, the screen's echo); not part of the record.
+        keys: table -> the fields that together name a row within it; a row that lacks one of them has no name.
     """
 
     main_table: str
     id_field: str = "id"
     bookkeeping_fields: tuple[str, ...] = ("id",)
     bookkeeping_tables: tuple[str, ...] = ()
+    keys: Mapping[str, tuple[str, ...]] = _NO_KEYS
+
+    def key_of(self, table: str) -> tuple[str, ...]:
+        """The fields that name a row of a table."""
+        return tuple(self.keys.get(table) or (self.id_field,))

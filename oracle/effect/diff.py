@@ -1,8 +1,10 @@
 """What changed in a table between the baseline and the reading after it: records created, changed and vanished.
 
-A record is told from others by its id; rows without one are told apart by their whole content. Content is compared
-typed (``spec.values``), with the provider's bookkeeping fields left out, so a record that was saved again as it was
-has not changed.
+A record is told from others by its id, or by the fields that are its key; rows without one are told apart by their
+whole content. Content is compared typed (``spec.values``), with the provider's bookkeeping fields left out, so a record
+that was saved again as it was has not changed.
+
+Tables that are kept on disk (``oracle.rows``) are compared by digests, with the same result (``oracle.effect.stored``).
 """
 
 from __future__ import annotations
@@ -49,12 +51,12 @@ class FieldRules(NamedTuple):
     """How the fields of one table are compared.
 
     Attributes:
-        id_field: names a record within the table.
+        keys: the fields that together name a record within the table.
         ignored: bookkeeping fields; their changes are no changes.
         types: declared types; a field that is not named is text.
     """
 
-    id_field: str
+    keys: tuple[str, ...]
     ignored: frozenset[str]
     types: Mapping[str, FieldType]
 
@@ -66,8 +68,8 @@ def diff_table(before: Sequence[Record], after: Sequence[Record], rules: FieldRu
         Unclean: rows are no mappings, or two rows of one reading have the same id.
         spec.values.NotJson: a row holds a value that is not JSON.
     """
-    old, old_nameless = _index(before, rules.id_field)
-    new, new_nameless = _index(after, rules.id_field)
+    old, old_nameless = _index(before, rules.keys)
+    new, new_nameless = _index(after, rules.keys)
     diff = TableDiff([], [], [], [])
     for ident, row in new.items():
         was = old.pop(ident, None)
@@ -83,7 +85,7 @@ def diff_table(before: Sequence[Record], after: Sequence[Record], rules: FieldRu
     return diff
 
 
-def _index(rows: object, id_field: str) -> tuple[dict[Hashable, Record], list[Record]]:
+def _index(rows: object, keys: tuple[str, ...]) -> tuple[dict[Hashable, Record], list[Record]]:
     """Rows by id, and those that have none."""
     if not isinstance(rows, list | tuple):
         raise Unclean(f"its rows are a {type(rows).__name__}, not a list")
@@ -92,16 +94,29 @@ def _index(rows: object, id_field: str) -> tuple[dict[Hashable, Record], list[Re
     for row in rows:
         if type(row) is not dict and not isinstance(row, Mapping):
             raise Unclean(f"a row is a {type(row).__name__}, not a record")
-        ident = row.get(id_field)
+        ident = ident_of(row, keys)
         if ident is None:
             nameless.append(row)
-        elif type(ident) is not int and type(ident) is not str:
-            raise Unclean(f"an id is a {type(ident).__name__}, neither a text nor a whole number")
         elif ident in by_id:
             raise Unclean(f"two rows have the id {ident!r:.80}")
         else:
             by_id[ident] = row
     return by_id, nameless
+
+
+def ident_of(row: Record, keys: tuple[str, ...]) -> Hashable:
+    """What names a row: its id, or a tuple of several fields; None where one of them is missing.
+
+    Raises:
+        Unclean: it is neither a text nor a whole number.
+    """
+    if len(keys) > 1:
+        parts = tuple(ident_of(row, (key,)) for key in keys)
+        return None if None in parts else parts
+    ident = row.get(keys[0])
+    if ident is not None and type(ident) is not int and type(ident) is not str:
+        raise Unclean(f"an id is a {type(ident).__name__}, neither a text nor a whole number")
+    return ident
 
 
 def _changed_fields(before: Record, after: Record, rules: FieldRules) -> frozenset[str]:

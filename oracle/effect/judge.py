@@ -67,11 +67,12 @@ class EffectJudge:
         self._counted = next((place for place, part in enumerate(self._parts) if part.counts), 0)
         self._expected_count = self._parts[self._counted].expected_count
         ignored = frozenset(schema.bookkeeping_fields)
-        self._rules = {part.table: FieldRules(schema.id_field, ignored, {}) for part in self._parts}
+        self._rules = {part.table: FieldRules(schema.key_of(part.table), ignored, {}) for part in self._parts}
         for part, effect in zip(self._parts, contract, strict=True):
             rules = self._rules[part.table]
             self._rules[part.table] = rules._replace(types={**rules.types, **effect.types})
-        self._other_rules = FieldRules(schema.id_field, ignored, {})
+        self._other_rules = FieldRules((schema.id_field,), ignored, {})
+        self._keyed_rules = {table: FieldRules(schema.key_of(table), ignored, {}) for table in schema.keys}
 
     def judge(self, params: JsonObject, before: Tables | None, after: Tables, *, see: bool = True) -> Finding:
         """Judge one trial.
@@ -127,7 +128,7 @@ class EffectJudge:
             if rules is None:
                 if table in self._schema.bookkeeping_tables:
                     continue
-                rules = self._other_rules
+                rules = self._keyed_rules.get(table, self._other_rules)
             try:
                 diffs[table] = diff_table(before.get(table, ()), rows, rules)
             except (Unclean, NotJson) as error:
@@ -148,7 +149,7 @@ class EffectJudge:
         else:
             state = TrueState.WRONG_PERSISTED
             reason = f"{failure}; {unlicensed}" if failure and unlicensed else failure or unlicensed
-        seen = seen_json(diffs, self._schema.id_field) if see else None
+        seen = seen_json(diffs, self._schema) if see else None
         return Finding(state, reason, observed, self._expected_count, seen)
 
     def _unlicensed(self, found: Sequence[Found], diffs: Mapping[str, TableDiff]) -> str:

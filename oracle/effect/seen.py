@@ -1,7 +1,8 @@
 """The difference that the oracle saw, as a small piece of JSON for the journal and the report.
 
 ``{"created": [...], "changed": [...], "vanished": [...], "omitted": N}``: an entry has its ``table`` and its
-``record``, a change has its ``id`` with the fields that differ, ``before`` and ``after``. The whole takes at most
+``record``, a change has its ``id`` (a list where several fields are
+the key) with the fields that differ, ``before`` and ``after``. The whole takes at most
 ``SEEN_BYTES_MAX`` bytes: long texts are cut, and entries that do not fit are counted in ``omitted``.
 """
 
@@ -13,7 +14,7 @@ from typing import Final
 
 from oracle.effect.diff import Change, TableDiff
 from spec.canonical import Json, canonical_json, is_finite
-from spec.reading import Record
+from spec.reading import Record, RecordSchema
 from spec.values import SHOWN_CHARS_MAX, show
 
 SEEN_BYTES_MAX: Final = 4096
@@ -22,11 +23,11 @@ FIELDS_SHOWN_MAX: Final = 8
 _FRAME_BYTES: Final = len(canonical_json({"created": [], "changed": [], "vanished": [], "omitted": 10**12}))
 
 
-def seen_json(diffs: Mapping[str, TableDiff], id_field: str) -> dict[str, Json]:
+def seen_json(diffs: Mapping[str, TableDiff], schema: RecordSchema) -> dict[str, Json]:
     """The bounded difference of all tables."""
     lists: dict[str, list[Json]] = {"created": [], "changed": [], "vanished": []}
     omitted, free_bytes = 0, SEEN_BYTES_MAX - _FRAME_BYTES
-    for place, entry in _entries(diffs, id_field):
+    for place, entry in _entries(diffs, schema):
         size = _size(entry)
         if size > ENTRY_BYTES_MAX:
             entry = _cut(entry)
@@ -39,21 +40,22 @@ def seen_json(diffs: Mapping[str, TableDiff], id_field: str) -> dict[str, Json]:
     return {**lists, "omitted": omitted}
 
 
-def _entries(diffs: Mapping[str, TableDiff], id_field: str) -> Iterator[tuple[str, dict[str, Json]]]:
+def _entries(diffs: Mapping[str, TableDiff], schema: RecordSchema) -> Iterator[tuple[str, dict[str, Json]]]:
     for table, diff in diffs.items():
         for row in diff.created:
             yield "created", {"table": table, "record": row}
         for change in diff.changed:
-            yield "changed", _change_entry(table, change, id_field)
+            yield "changed", _change_entry(table, change, schema.key_of(table))
         for row in diff.vanished:
             yield "vanished", {"table": table, "record": row}
 
 
-def _change_entry(table: str, change: Change, id_field: str) -> dict[str, Json]:
+def _change_entry(table: str, change: Change, keys: tuple[str, ...]) -> dict[str, Json]:
     names = sorted(change.fields, key=str)
+    ident = [change.after.get(key) for key in keys]
     return {
         "table": table,
-        "id": change.after.get(id_field),
+        "id": ident[0] if len(ident) == 1 else ident,
         "before": {name: change.before.get(name) for name in names},
         "after": {name: change.after.get(name) for name in names},
     }

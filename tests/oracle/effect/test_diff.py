@@ -11,7 +11,7 @@ from spec.canonical import Json
 from spec.reading import Record
 from spec.values import FieldType
 
-RULES = FieldRules("id", frozenset({"id", "at"}), {"n": FieldType.INT})
+RULES = FieldRules(("id",), frozenset({"id", "at"}), {"n": FieldType.INT})
 
 values = st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["", "x", "1"])
 rows = st.fixed_dictionaries({"f": values, "n": values})
@@ -86,6 +86,23 @@ def test_an_id_of_another_type_names_another_record() -> None:
     """1 and "1" are two ids."""
     diff = diff_table([{"id": 1}], [{"id": "1"}], RULES)
     assert (names(diff.created), names(diff.vanished)) == (["1"], [1])
+
+
+def test_several_fields_together_name_a_record() -> None:
+    """A table whose key has two parts: one part alone tells no rows apart, and a row that lacks one has no name."""
+    rules = RULES._replace(keys=("place", "day"))
+    before: list[Record] = [{"place": 1, "day": "a", "f": "x"}, {"place": 1, "day": "b", "f": "x"}]
+    after: list[Record] = [
+        {"place": 1, "day": "b", "f": "y"},
+        {"place": 2, "day": "a", "f": "x"},
+        {"place": 1, "f": "x"},
+    ]
+    diff = diff_table(before, after, rules)
+    assert [(change.after["day"], set(change.fields)) for change in diff.changed] == [("b", {"f"})]
+    assert diff.created == after[1:]
+    assert diff.vanished == before[:1]
+    with pytest.raises(Unclean, match=r"two rows have the id \(1, 'a'\)"):
+        diff_table(before, [*before, before[0]], rules)
 
 
 @given(identified | nameless, identified | nameless)

@@ -272,3 +272,17 @@ def test_a_verdict_follows_from_the_state() -> None:
 def test_the_reason_says_what_was_found(after: list[Record], reason: str) -> None:
     """A reader of the report learns from one sentence why the state is what it is."""
     assert judge([WRITTEN, READ_BACK], SCHEMA, {"notes": []}, {"notes": after}).reason == reason
+
+
+def test_each_table_has_the_key_that_its_provider_names() -> None:
+    """Rows of a table with a key of its own are told apart by it, in the table of the effect and in every other."""
+    schema = SCHEMA._replace(keys={"notes": ("who", "day"), "rates": ("code",)})
+    contract = [dataclasses.replace(READ_BACK, match={"who": "p1", "day": 2})]
+    old: list[Record] = [{"who": "p1", "day": 1, "text": "s"}, {"who": "p1", "day": 2, "text": "s"}]
+    new: list[Record] = [{"who": "p1", "day": 1, "text": "s"}, {"who": "p1", "day": 2, "text": "t"}]
+    before: Tables = {"notes": old, "rates": [{"code": "a", "rate": 1}], "other": [{"id": 1}]}
+    assert judge(contract, schema, before, {**before, "notes": new}).state is CORRECT
+    dearer = judge(contract, schema, before, {**before, "notes": new, "rates": [{"code": "a", "rate": 2}]})
+    assert dearer.reason == "a record of 'rates' was changed in 'rate', which is not licensed"
+    twice = judge(contract, schema, before, {**before, "rates": [{"code": "a"}, {"code": "a"}]})
+    assert (twice.state, twice.reason) == (UNREADABLE, "table 'rates': two rows have the id 'a'")
