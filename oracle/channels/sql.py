@@ -10,13 +10,13 @@ SQLAlchemy works in threads, so that a database that is slow holds up nobody els
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 import anyio
 import anyio.to_thread
-from sqlalchemy import URL, Connection, make_url
+from sqlalchemy import URL, Connection, CursorResult, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from oracle.base import ChannelContext, ReadFailed
@@ -25,8 +25,10 @@ from oracle.channels.failing import NoReading, failed
 from oracle.channels.plain import plain_rows
 from oracle.channels.sql_dialects import Database, Limits, Table, databases
 from oracle.channels.sql_engines import Engines, Leash, engine_problem
+from oracle.rows import StoreFull, gather
 from spec.canonical import JsonObject
 from spec.reading import ChannelName, ReadPath, Record, Tables
+from spec.values import NotJson
 
 THREADS_MAX: Final = 8
 FETCH_ROWS: Final = 1000
@@ -151,7 +153,7 @@ def _queries(queries: object, left_out: Sequence[object]) -> Sequence[Table]:
 
 
 def _rows(connection: Connection, table: Table, leash: Leash) -> Sequence[Record]:
-    """All rows of a table, fetched in parts."""
+    """All rows of a table, fetched in parts; many of them go to disk."""
     leash.check()
     try:
         options = {"no_parameters": True, "yield_per": FETCH_ROWS}
@@ -161,15 +163,17 @@ def _rows(connection: Connection, table: Table, leash: Leash) -> Sequence[Record
         names = list(result.keys())
         if len(set(names)) < len(names):
             raise NoReading("two of its columns have the same name")
-        rows: list[Record] = []
-        for part in result.partitions(FETCH_ROWS):
-            leash.check()
-            rows += plain_rows(names, part, table.converters)
-    except NoReading as error:
+        return gather(_parts(result, names, table, leash))
+    except (NoReading, NotJson, StoreFull) as error:
         raise NoReading(f"table {table.name!r}: {error}") from None
     except DBAPIError as error:
         raise NoReading(f"table {table.name!r}: {_told_by_driver(error, leash)}") from None
-    return rows
+
+
+def _parts(result: CursorResult[Any], names: Sequence[str], table: Table, leash: Leash) -> Iterator[Sequence[Record]]:
+    for part in result.partitions(FETCH_ROWS):
+        leash.check()
+        yield plain_rows(names, part, table.converters)
 
 
 def _told_by_driver(error: DBAPIError, leash: Leash) -> str:

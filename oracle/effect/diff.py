@@ -39,12 +39,12 @@ class Change(NamedTuple):
 
 
 class TableDiff(NamedTuple):
-    """Every record of a table, by what became of it."""
+    """Every record of a table, by what became of it; what is untouched or gone may still stand on disk."""
 
     created: list[Record]
     changed: list[Change]
-    untouched: list[Record]
-    vanished: list[Record]
+    untouched: Sequence[Record]
+    vanished: Sequence[Record]
 
 
 class FieldRules(NamedTuple):
@@ -68,21 +68,40 @@ def diff_table(before: Sequence[Record], after: Sequence[Record], rules: FieldRu
         Unclean: rows are no mappings, or two rows of one reading have the same id.
         spec.values.NotJson: a row holds a value that is not JSON.
     """
+    if not (isinstance(before, list | tuple) and isinstance(after, list | tuple)):
+        # Only where a large table is does anybody need numpy, which is slow to import.
+        from oracle.effect.stored import diff_stored, stored
+        from oracle.rows import StoredRows
+
+        if isinstance(before, StoredRows) or isinstance(after, StoredRows):
+            left, right = stored(before), stored(after)
+            if left is not None and right is not None:
+                return diff_stored(left, right, rules)
+            before, after = (list(rows) if isinstance(rows, StoredRows) else rows for rows in (before, after))
+    return _diff_rows(before, after, rules)
+
+
+def _diff_rows(before: Sequence[Record], after: Sequence[Record], rules: FieldRules) -> TableDiff:
     old, old_nameless = _index(before, rules.keys)
     new, new_nameless = _index(after, rules.keys)
-    diff = TableDiff([], [], [], [])
+    created: list[Record] = []
+    changed: list[Change] = []
+    untouched: list[Record] = []
     for ident, row in new.items():
         was = old.pop(ident, None)
         if was is None:
-            diff.created.append(row)
-        elif fields := _changed_fields(was, row, rules):
-            diff.changed.append(Change(was, row, fields))
+            created.append(row)
+        elif fields := changed_fields(was, row, rules):
+            changed.append(Change(was, row, fields))
         else:
-            diff.untouched.append(row)
-    diff.vanished.extend(old.values())
+            untouched.append(row)
+    vanished = list(old.values())
     if old_nameless or new_nameless:
-        _diff_by_content(old_nameless, new_nameless, rules, diff)
-    return diff
+        nameless = _diff_by_content(old_nameless, new_nameless, rules)
+        created += nameless.created
+        untouched += nameless.untouched
+        vanished += nameless.vanished
+    return TableDiff(created, changed, untouched, vanished)
 
 
 def _index(rows: object, keys: tuple[str, ...]) -> tuple[dict[Hashable, Record], list[Record]]:
@@ -119,7 +138,8 @@ def ident_of(row: Record, keys: tuple[str, ...]) -> Hashable:
     return ident
 
 
-def _changed_fields(before: Record, after: Record, rules: FieldRules) -> frozenset[str]:
+def changed_fields(before: Record, after: Record, rules: FieldRules) -> frozenset[str]:
+    """The fields in which a record holds something else than before, bookkeeping left out."""
     ignored, type_of = rules.ignored, rules.types.get
     changed = [
         name
@@ -136,23 +156,27 @@ def _same(before: Json, after: Json, kind: FieldType) -> bool:
     return content_key(before, kind) == content_key(after, kind)
 
 
-def _diff_by_content(before: list[Record], after: list[Record], rules: FieldRules, diff: TableDiff) -> None:
+def _diff_by_content(before: list[Record], after: list[Record], rules: FieldRules) -> TableDiff:
     """Rows without an id: as often as a content stood before, it is untouched; the rest is new or gone."""
-    key = _content_of(rules)
+    key = content_of(rules)
     standing: defaultdict[Hashable, list[Record]] = defaultdict(list)
     for row in before:
         standing[key(row)].append(row)
+    created: list[Record] = []
+    untouched: list[Record] = []
     for row in after:
         same = standing.get(key(row))
         if same:
             same.pop()
-            diff.untouched.append(row)
+            untouched.append(row)
         else:
-            diff.created.append(row)
-    diff.vanished.extend(row for rows in standing.values() for row in rows)
+            created.append(row)
+    return TableDiff(created, [], untouched, [row for rows in standing.values() for row in rows])
 
 
-def _content_of(rules: FieldRules) -> Callable[[Record], Hashable]:
+def content_of(rules: FieldRules) -> Callable[[Record], Hashable]:
+    """A key of a row's whole content, bookkeeping left out."""
+
     def content(row: Record) -> Hashable:
         return frozenset(
             (name, content_key(value, rules.types.get(name, _TEXT)))

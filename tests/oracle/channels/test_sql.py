@@ -13,10 +13,12 @@ from typing import Any
 import anyio
 import pytest
 
+from oracle import rows
 from oracle.base import ChannelContext, ReadFailed
 from oracle.channels.failing import REASON_CHARS_MAX
 from oracle.channels.sql import FETCH_ROWS, SqlChannel
 from oracle.channels.sql_dialects import Limits
+from oracle.rows import StoredRows
 from spec.canonical import Json
 from spec.clock import SystemClock
 from spec.reading import ReadPath, Tables
@@ -156,6 +158,16 @@ def test_rows_come_in_parts_and_none_is_lost(tmp_path: Path) -> None:
         base.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(count)])
         base.commit()
     assert [row["id"] for row in tables(at(place))["t"]] == list(range(count))
+
+
+def test_a_large_table_goes_to_disk(file: Path, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the bound rows are kept on disk, and are the same rows."""
+    monkeypatch.setattr(rows, "ROWS_IN_MEMORY_MAX", 10)
+    writer.executemany("INSERT INTO bills (amount) VALUES (?)", [(n + 0.5,) for n in range(FETCH_ROWS + 100)])
+    found = tables(at(file))
+    assert isinstance(found["bills"], StoredRows)
+    assert isinstance(found["patients"], list)
+    assert [row["amount"] for row in found["bills"]] == [12.5, *(n + 0.5 for n in range(FETCH_ROWS + 100))]
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +23,7 @@ identified = st.dictionaries(st.integers(1, 4), rows).map(
 nameless = st.lists(rows, max_size=4)
 
 
-def names(records: list[Record]) -> list[Json]:
+def names(records: Sequence[Record]) -> list[Json]:
     return [record.get("id") for record in records]
 
 
