@@ -20,11 +20,18 @@ class BackDoor(Protocol):
     """Writes to a fixture's record around its application, as an attacker with the record's own credentials could.
 
     Only an audit of the oracle uses it, never an arm and never a score. A fixture that has one offers it as
-    ``back_door``; the attribute is optional, and without it no task of the provider can be audited.
+    ``back_door``; the attribute is optional, and without it no task of the provider can be audited. It works before
+    and after the environment is sealed, until the fixture is closed.
     """
 
+    async def tables(self) -> Sequence[str]:
+        """Every table that it can write to, the provider's own bookkeeping included, whatever the oracle reads."""
+
     async def insert(self, table: str, record: JsonObject) -> None:
-        """Add a record as it stands; the record system gives it an id where it has none.
+        """Add a record as it stands.
+
+        An id that it does not have, and any field without which the record system would refuse it, is filled in with
+        a value of its own; a field that the table does not have is left out.
 
         Raises:
             spec.errors.ProviderFault: the record system refuses it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oracle.effect import EffectJudge
+from providers.mockmed.back_door import StoreBackDoor
 from providers.mockmed.client import Client
 from providers.mockmed.environment import MockMedEnvironment
 from providers.mockmed.pack import Wiring
@@ -36,6 +37,11 @@ class MockMedFixture:
     def environment(self) -> MockMedEnvironment:
         """The only part that an arm gets, through a proxy."""
         return self._environment
+
+    @property
+    def back_door(self) -> StoreBackDoor:
+        """For an audit of the oracle."""
+        return StoreBackDoor(self._store, self._environment)
 
     @property
     def read_path(self) -> ReadPath:

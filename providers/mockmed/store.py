@@ -43,6 +43,11 @@ def row(number: int, encounter: Encounter, source: str) -> Record:
     }
 
 
+_EMPTY: Final = row(0, Encounter("", "", ""), SOURCE_OTHER)
+FIELDS: Final = tuple(_EMPTY)
+"""The columns."""
+
+
 class Store:
     """The table of encounters; ids count from 1 and are never given twice.
 
@@ -59,6 +64,11 @@ class Store:
     def add(self, encounter: Encounter) -> None:
         """Write one row."""
         self.rows = (*self.rows, row(self._next_id, encounter, SOURCE_CLIENT))
+        self._next_id += 1
+
+    def insert(self, record: Record) -> None:
+        """Write a row as it is given; what it does not have is empty, and its id is the next one."""
+        self.rows = (*self.rows, {**_EMPTY, **record, "id": self._next_id})
         self._next_id += 1
 
     def clear(self) -> None:
