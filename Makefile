@@ -19,7 +19,7 @@ UV_VERSION := 0.13.9
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input
 
-.PHONY: help demo test faults faults-quick lock bench clean
+.PHONY: help demo test audits faults faults-quick lock bench clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 18
@@ -35,6 +35,10 @@ test: $(VENV)/project.stamp ## lint, types, import rules, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest
+
+audits: $(VENV)/project.stamp ## audit our own providers and write the audits that they ship
+	$(BIN)/python -m orchestrator audit --config configs/reference.toml -o providers/mockmed/anchor.audit.json
+	$(BIN)/python -m orchestrator audit --config configs/full.toml -o providers/mockmed/full.audit.json
 
 faults: $(VENV)/project.stamp ## break everything on purpose, an hour of it, and write docs/fault-card.md
 	$(BIN)/pytest tests/faults --faults=full

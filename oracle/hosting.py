@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -75,20 +76,27 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
 
     context = ChannelContext(fetch, time, setup.credentials.values)
 
-    def open_channel(name: str) -> Channel | None:
-        if name in OUR_CHANNELS:
-            module, _, attribute = OUR_CHANNELS[name].partition(":")
-            ours: Channel = getattr(importlib.import_module(module), attribute)(context)
-            return ours
-        found = {point.value: point for point in entry_points(group=CHANNELS_GROUP, name=name)}
-        if len(found) > 1:
-            raise LookupError(f"several installed packages bring it: {', '.join(sorted(found))}")
-        for point in found.values():
-            channel: Channel = point.load()(context)
-            return channel
-        return None
+    channels = partial(open_channel, context=context)
+    return OracleService(side=side, channels=channels, policy=setup.policy, baseline_s=setup.baseline_s, time=time)
 
-    return OracleService(side=side, channels=open_channel, policy=setup.policy, baseline_s=setup.baseline_s, time=time)
+
+def open_channel(name: str, context: ChannelContext) -> Channel | None:
+    """The channel of a name, opened, or None where no installed package brings one.
+
+    Raises:
+        LookupError: several packages bring one; any other exception means that it cannot be opened.
+    """
+    if name in OUR_CHANNELS:
+        module, _, attribute = OUR_CHANNELS[name].partition(":")
+        ours: Channel = getattr(importlib.import_module(module), attribute)(context)
+        return ours
+    found = {point.value: point for point in entry_points(group=CHANNELS_GROUP, name=name)}
+    if len(found) > 1:
+        raise LookupError(f"several installed packages bring it: {', '.join(sorted(found))}")
+    for point in found.values():
+        channel: Channel = point.load()(context)
+        return channel
+    return None
 
 
 def code_of(setup: OracleSetup) -> dict[str, str]:

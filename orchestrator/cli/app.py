@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from orchestrator.cli.audit import audit_command
 from orchestrator.cli.doctor import doctor_command
 from orchestrator.cli.failures import told
 from orchestrator.cli.init import init_command
@@ -93,6 +94,7 @@ def program(ctx: click.Context) -> None:
 for _command in (
     run_command,
     plan_command,
+    audit_command,
     resume_command,
     status_command,
     why_command,

@@ -31,7 +31,7 @@ def backend_of(prepared: Prepared, run: Run, notice: Callable[[str], None]) -> B
         notice: told in one line what a person should know.
     """
     engine = prepared.config.engine
-    oracle = _oracle_setup(prepared)
+    oracle = oracle_setup(prepared)
     if engine.kind == "inline":
         return partial(host_inline, _worker_setup(prepared, "worker-0"), oracle, SystemClock())
     from orchestrator.engine.ray_backend import host_on_ray
@@ -75,7 +75,8 @@ def _references(prepared: Prepared) -> list[str]:
     return [kind.worker, kind.oracle, kind.driver, config.provider.use, *(arm.use for arm in config.arms)]
 
 
-def _oracle_setup(prepared: Prepared) -> OracleSetup:
+def oracle_setup(prepared: Prepared) -> OracleSetup:
+    """What every oracle of a run is built from."""
     table = prepared.config.oracle
     return OracleSetup(
         side=prepared.kind.oracle,

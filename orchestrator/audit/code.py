@@ -1,0 +1,76 @@
+"""Digests of the code that an audit was made by: whoever changes a line of it has to audit again.
+
+A digest covers a module and all that it imports, as far as it lies in our packages or beside a module of a user's own;
+it is found by reading the files, so that nothing is imported for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from spec.canonical import content_digest, digest_bytes
+
+_FOLLOWED: Final = ("models", "oracle", "providers", "spec")
+JUDGING: Final = ("oracle.effect", "oracle.reading", "oracle.service")
+"""What every reading of a trial goes through, but for its channel."""
+STRATEGIES: Final = ("orchestrator.audit.attacks", "orchestrator.audit.bench", "orchestrator.audit.verdicts")
+
+
+def code_digest(roots: Sequence[str], follow: Sequence[str] = ()) -> str:
+    """``sha256:`` over the sources of modules and of what they import.
+
+    Args:
+        roots: names of modules.
+        follow: prefixes of modules that are followed besides our own packages.
+    """
+    prefixes = (*_FOLLOWED, *follow)
+    found: dict[str, str] = {}
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        path = _file_of(name)
+        if name in found or path is None:
+            continue
+        found[name], imported = _read(path)
+        waiting += [one for one in imported if one.startswith(prefixes)]
+    return content_digest(sorted(found.items()))
+
+
+def neighbours(module: str) -> tuple[str, ...]:
+    """What a provider's own module may lean on besides ours: its package, or the modules beside it."""
+    package, _, _ = module.partition(".")
+    if package != module or package in _FOLLOWED:
+        return (package,)
+    path = _file_of(module)
+    return (module,) if path is None else tuple(sorted(beside.stem for beside in path.parent.glob("*.py")))
+
+
+def _file_of(name: str) -> Path | None:
+    try:
+        found = find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        return None
+    return Path(found.origin)
+
+
+@cache
+def _read(path: Path) -> tuple[str, tuple[str, ...]]:
+    """The digest of a file, and the names of what it may import."""
+    source = path.read_bytes()
+    return digest_bytes(source), tuple(_imported(ast.parse(source)))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
