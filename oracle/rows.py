@@ -182,7 +182,7 @@ class RowStore:
         return StoredRows(self._file, np.frombuffer(self._ends, np.uint64), digests)
 
 
-def gather(parts: Iterable[Sequence[Record]], folder: Path | None = None) -> Sequence[Record]:
+def kept_rows(parts: Iterable[Sequence[Record]], folder: Path | None = None) -> Sequence[Record]:
     """Rows that come in parts: a list of them, or from ``ROWS_IN_MEMORY_MAX`` on a table on disk.
 
     Raises:

@@ -25,7 +25,7 @@ from oracle.channels.failing import NoReading, failed
 from oracle.channels.plain import plain_rows
 from oracle.channels.sql_dialects import Database, Limits, Table, databases
 from oracle.channels.sql_engines import Engines, Leash, engine_problem
-from oracle.rows import StoreFull, gather
+from oracle.rows import StoreFull, kept_rows
 from spec.canonical import JsonObject
 from spec.reading import ChannelName, ReadPath, Record, Tables
 from spec.values import NotJson
@@ -163,7 +163,7 @@ def _rows(connection: Connection, table: Table, leash: Leash) -> Sequence[Record
         names = list(result.keys())
         if len(set(names)) < len(names):
             raise NoReading("two of its columns have the same name")
-        return gather(_parts(result, names, table, leash))
+        return kept_rows(_parts(result, names, table, leash))
     except (NoReading, NotJson, StoreFull) as error:
         raise NoReading(f"table {table.name!r}: {error}") from None
     except DBAPIError as error:

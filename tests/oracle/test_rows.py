@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import rows as module
-from oracle.rows import Picked, RowStore, StoredRows, StoreFull, gather
+from oracle.rows import Picked, RowStore, StoredRows, StoreFull, kept_rows
 from spec.reading import Record
 from spec.values import NotJson
 
@@ -91,9 +91,9 @@ def test_null_is_no_reason_to_refuse() -> None:
 def test_a_small_table_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the bound on rows go to disk, those before it too."""
     monkeypatch.setattr(module, "ROWS_IN_MEMORY_MAX", 4)
-    small: Sequence[Record] = gather([[{"n": 1}, {"n": 2}], [{"n": 3}, {"n": 4}]])
+    small: Sequence[Record] = kept_rows([[{"n": 1}, {"n": 2}], [{"n": 3}, {"n": 4}]])
     assert isinstance(small, list)
-    large = gather([[{"n": 1}, {"n": 2}], [{"n": 3}, {"n": 4}], [{"n": 5}], [{"n": 6}]])
+    large = kept_rows([[{"n": 1}, {"n": 2}], [{"n": 3}, {"n": 4}], [{"n": 5}], [{"n": 6}]])
     assert isinstance(large, StoredRows)
     assert [row["n"] for row in large] == [1, 2, 3, 4, 5, 6]
 
