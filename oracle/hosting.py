@@ -25,6 +25,7 @@ OUR_PACKAGES: Final = ("models", "oracle", "spec")
 CHANNELS_GROUP: Final = "orchestrator.channels"
 
 OUR_CHANNELS: Final[Mapping[str, str]] = {
+    ChannelName.FHIR: "oracle.channels.fhir:FhirChannel",
     ChannelName.REST: "oracle.channels.rest:RestChannel",
     ChannelName.SNAPSHOT: "oracle.channels.snapshot:SnapshotChannel",
     ChannelName.SQL: "oracle.channels.sql:SqlChannel",
