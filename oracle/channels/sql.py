@@ -11,6 +11,7 @@ SQLAlchemy works in threads, so that a database that is slow holds up nobody els
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, Final
 
@@ -157,13 +158,13 @@ def _rows(connection: Connection, table: Table, leash: Leash) -> Sequence[Record
     leash.check()
     try:
         options = {"no_parameters": True, "yield_per": FETCH_ROWS}
-        result = connection.exec_driver_sql(table.statement, execution_options=options)
-        if not result.returns_rows:
-            raise NoReading("it is no SELECT: the statement answers with no rows")
-        names = list(result.keys())
-        if len(set(names)) < len(names):
-            raise NoReading("two of its columns have the same name")
-        return kept_rows(_parts(result, names, table, leash))
+        with closing(connection.exec_driver_sql(table.statement, execution_options=options)) as result:
+            if not result.returns_rows:
+                raise NoReading("it is no SELECT: the statement answers with no rows")
+            names = list(result.keys())
+            if len(set(names)) < len(names):
+                raise NoReading("two of its columns have the same name")
+            return kept_rows(_parts(result, names, table, leash))
     except (NoReading, NotJson, StoreFull) as error:
         raise NoReading(f"table {table.name!r}: {error}") from None
     except DBAPIError as error:

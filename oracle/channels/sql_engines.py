@@ -79,7 +79,7 @@ class Engines:
             self._wanted.connect = None
 
     def _engine(self, url: URL) -> Engine:
-        key = (url.drivername, url.username, url.password, url.host, url.port)
+        key = (url.drivername, url.username, url.password, url.host, url.port, *sorted(url.query.items()))
         with self._lock:
             engine = self._engines.get(key)
             if engine is None:
