@@ -22,6 +22,7 @@ SHAPES = {
     "reference": (9, ["screen_only", "effect_verified"], 10),
     "full": (20, ["screen_only", "effect_verified", "always_halt", "retry_on_error"], 3),
     "big": (20, ["screen_only", "effect_verified", "always_halt", "retry_on_error"], 100),
+    "ladder": (10, ["screen", "effect_rest", "effect_full"], 9),
     "own-agent": (14, ["screen_only", "own_agent"], 3),
 }
 

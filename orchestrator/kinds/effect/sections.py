@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from orchestrator.kinds.base import Section
+from orchestrator.kinds.effect.coverage import coverage_sections
 from spec.outcome import Outcome
 
 LISTED_MAX: Final = 1_000
@@ -32,6 +33,7 @@ def effect_sections(summary: Summary, episodes: Path) -> list[Section]:
         _headline(arms),
         _cells(arms),
         _outcomes(arms),
+        *coverage_sections(arms, episodes),
         _reliability(arms),
         _unscored(arms),
         _effort(arms),

@@ -1,0 +1,51 @@
+"""What a worker needs for its fixtures, started when the first of them is opened: service, storage, connection."""
+
+from __future__ import annotations
+
+import anyio
+
+from providers.records.connection import Connection
+from providers.records.fixture import Desk
+from providers.records.process import ServiceProcess, start_service
+from providers.records.sqlite import SqliteStorage
+from spec.errors import ProviderFault
+
+
+class WorkerDesk:
+    """Starts the service once, and starts it anew where it has died."""
+
+    def __init__(self) -> None:
+        self._starting = anyio.Lock()
+        self._service: ServiceProcess | None = None
+        self._desk: Desk | None = None
+
+    @property
+    def service(self) -> ServiceProcess | None:
+        """The running service, or None where none was needed yet."""
+        return self._service
+
+    async def open(self) -> tuple[Desk, ServiceProcess]:
+        """The desk, with a service that runs.
+
+        Raises:
+            ProviderFault: the service does not come up, or has ended.
+        """
+        async with self._starting:
+            if self._service is not None and self._service.ended:
+                await self.close()
+                raise ProviderFault("the record service has ended; the next trial starts another one")
+            if self._service is None or self._desk is None:
+                self._service = await start_service()
+                base = self._service.base
+                self._desk = Desk(base, SqliteStorage(base.records), Connection(self._service.url))
+            return self._desk, self._service
+
+    async def close(self) -> None:
+        """Give everything back; a second time does nothing."""
+        desk, self._desk = self._desk, None
+        service, self._service = self._service, None
+        if desk is not None:
+            await desk.connection.close()
+            await desk.storage.close()
+        if service is not None:
+            await service.close()

@@ -1,0 +1,145 @@
+"""One trial's record: its database, the session that an arm acts through, and the path that the oracle reads by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from oracle.effect import EffectJudge
+from providers.records.client import Client
+from providers.records.connection import Connection
+from providers.records.drafts import Draft
+from providers.records.entry import Wiring
+from providers.records.environment import DEFAULT, RecordsEnvironment
+from providers.records.faults import FAULTS
+from providers.records.leases import Base, Lease, new_token
+from providers.records.shape import MAIN_TABLE, RECORD_TABLES
+from providers.records.storage import Storage, Stored, Template
+from providers.records.verifier import ReadBack
+from spec.canonical import JsonObject
+from spec.contract import Contract
+from spec.errors import ProviderFault
+from spec.reading import ReadPath, RecordSchema, Tables
+from spec.trial import Payload
+
+REST: str = "rest"
+SQL: str = "sql"
+SQL_TABLES = ("encounters", "billing")
+"""What the product's verifier ``sql`` reads: the encounters, and whether a bill appeared."""
+
+
+ReadPathOf = Callable[[Stored, str], ReadPath]
+"""How the oracle reads a record: its database and its name in the service -> read path."""
+
+
+class Judges(NamedTuple):
+    """A task's contract, made ready for each of the product's verifiers."""
+
+    whole: EffectJudge
+    encounters: EffectJudge
+
+
+def judges_of(contract: Contract, schema: RecordSchema) -> Judges:
+    """The judges of one task; those that read only some tables judge by the effects that speak of them."""
+    main = tuple(effect for effect in contract if effect.table in ("", MAIN_TABLE))
+    return Judges(EffectJudge(contract, schema), EffectJudge(main, schema))
+
+
+class Desk(NamedTuple):
+    """What the fixtures of one worker share."""
+
+    base: Base
+    storage: Storage
+    connection: Connection
+
+
+class RecordsFixture:
+    """A fresh record, seeded for one trial.
+
+    Args:
+        desk: the worker's service, storage and connection.
+        stored: the trial's database.
+        wiring: what stands behind the task.
+        judges: what the product's verifiers judge by.
+        payload: the trial's values.
+        path: how the oracle reads the record.
+        record: the record's name in the service, for the oracle.
+    """
+
+    def __init__(
+        self, desk: Desk, stored: Stored, wiring: Wiring, judges: Judges, payload: Payload, path: ReadPath, record: str
+    ) -> None:
+        self._desk, self._stored, self._path, self._record = desk, stored, path, record
+        self._token = new_token()
+        desk.base.grant(self._token, Lease(stored.url, wiring.fault, wiring.preset_type))
+        client = Client(desk.connection, self._token, FAULTS[wiring.fault], _intended(wiring, payload.params))
+        self._environment = RecordsEnvironment(client, self._verifiers(client, judges, payload.params))
+
+    @property
+    def environment(self) -> RecordsEnvironment:
+        """The only part that an arm gets, through a proxy."""
+        return self._environment
+
+    @property
+    def read_path(self) -> ReadPath:
+        """Where the oracle reads: a live record, since the service may still write what it accepted."""
+        return self._path
+
+    def snapshot(self) -> bytes:
+        """Never asked for: the record is not in this process's memory."""
+        raise ProviderFault("this record is not in memory: its channel reads it")
+
+    def seal(self) -> None:
+        """Refuse every further request of the arm, at once, here and in the service."""
+        self._desk.base.revoke(self._token)
+        self._environment.seal()
+
+    async def close(self) -> None:
+        """Seal, and give the database back."""
+        self.seal()
+        self._desk.base.close_record(self._record)
+        await self._desk.storage.release(self._stored)
+
+    def _verifiers(self, client: Client, judges: Judges, params: JsonObject) -> Mapping[str, ReadBack]:
+        async def read_encounters() -> Tables:
+            return {MAIN_TABLE: await client.read_back()}
+
+        async def read_some() -> Tables:
+            return await self._desk.storage.read(self._stored, SQL_TABLES)
+
+        async def read_all() -> Tables:
+            return await self._desk.storage.read(self._stored, RECORD_TABLES)
+
+        return {
+            REST: ReadBack(read_encounters, judges.encounters, params),
+            SQL: ReadBack(read_some, judges.encounters, params),
+            DEFAULT: ReadBack(read_all, judges.whole, params),
+        }
+
+
+async def open_fixture(
+    desk: Desk, wiring: Wiring, judges: Judges, payload: Payload, read_path: ReadPathOf
+) -> RecordsFixture:
+    """A fresh fixture.
+
+    Args:
+        desk: the worker's service, storage and connection.
+        wiring: what stands behind the task.
+        judges: of the task.
+        payload: the trial's values.
+        read_path: how the oracle reads a record.
+
+    Raises:
+        ProviderFault: there is no database to be had.
+    """
+    stored = await desk.storage.open(Template(wiring.rows, wiring.extras))
+    record = new_token()
+    desk.base.open_record(record, stored.url)
+    return RecordsFixture(desk, stored, wiring, judges, payload, read_path(stored, record), record)
+
+
+def _intended(wiring: Wiring, params: JsonObject) -> Draft:
+    """What the scripted action saves: the goal's values for the first patient of its name."""
+    given = {name: str(params[name]) for name in ("note", "clinician", "seen_at", "weight_kg") if name in params}
+    key = str(params["record_key"]) if wiring.sends_key else None
+    return Draft(wiring.intended_patient, wiring.preset_type, key=key, **given)

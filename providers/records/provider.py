@@ -1,0 +1,122 @@
+"""The record application as a provider: packs, payloads, fixtures.
+
+What needs a database or the service is imported when the first fixture is opened, so that a plan stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from providers.records.entry import Pack
+from providers.records.ladder import ladder
+from providers.records.manifest import pack_manifest
+from providers.records.shape import ECHO_TABLES, SCHEMA
+from spec.canonical import JsonObject
+from spec.errors import ConfigError, ProviderFault
+from spec.reading import ReadPath, RecordSchema
+from spec.task import Task
+from spec.text import nearest
+from spec.trial import Payload
+
+if TYPE_CHECKING:
+    from providers.records.desks import WorkerDesk
+    from providers.records.fixture import Judges, RecordsFixture
+    from providers.records.storage import Stored
+
+VERSION: Final = "1.0.0"
+PACKS: Final[Mapping[str, Callable[[str], Pack]]] = {"ladder": ladder}
+SPLITS: Final = ("dev", "all")
+READS: Final = ("sql",)
+
+
+class Records:
+    """A small clinical record behind HTTP, with faults where it is written.
+
+    Args:
+        pack: a name of ``PACKS``.
+        split: ``dev`` or ``all``; no task is held back.
+        options: ``read``, the channel by which the oracle reads.
+
+    Raises:
+        ConfigError: a value is not known.
+    """
+
+    def __init__(self, pack: str = "ladder", split: str = "dev", options: Mapping[str, object] | None = None) -> None:
+        given = dict(options or {})
+        self._read = _choice(READS, given.pop("read", "sql"), "provider.options.read")
+        if given:
+            raise ConfigError(f"records has no option {next(iter(given))!r}", key="provider.options")
+        self._split = _choice(SPLITS, split, "provider.split")
+        self._pack = PACKS[_choice(tuple(PACKS), pack, "provider.pack")](self._read)
+        self._entries = {entry.task.task_id: entry for entry in self._pack.entries}
+        self._tasks = tuple(entry.task for entry in self._pack.entries)
+        self._judges: dict[str, Judges] = {}
+        self._desk: WorkerDesk | None = None
+
+    @property
+    def name(self) -> str:
+        """Short name, as in reports."""
+        return "records"
+
+    @property
+    def version(self) -> str:
+        """Changes whenever a task or a fixture changes its meaning."""
+        return VERSION
+
+    @property
+    def schema(self) -> RecordSchema:
+        """The tables of the application; its echo and its diary are bookkeeping."""
+        return SCHEMA
+
+    @property
+    def service_pid(self) -> int | None:
+        """The service process, where it was started."""
+        service = None if self._desk is None else self._desk.service
+        return None if service is None else service.pid
+
+    def tasks(self) -> Sequence[Task]:
+        """The tasks of the chosen pack, in its order."""
+        return self._tasks
+
+    def payload(self, task: Task, trial: int, run_seed: int) -> Payload:
+        """The trial's seed and values."""
+        return self._pack.payload(task.task_id, trial, run_seed)
+
+    async def open(self, task: Task, payload: Payload) -> RecordsFixture:
+        """A fresh record for one trial; the first one starts the service.
+
+        Raises:
+            ProviderFault: the task is not one of this pack, or service or database are not to be had.
+        """
+        from providers.records.desks import WorkerDesk
+        from providers.records.fixture import judges_of, open_fixture
+
+        entry = self._entries.get(task.task_id)
+        if entry is None:
+            raise ProviderFault(f"records has no task {task.task_id!r} in this pack")
+        if self._desk is None:
+            self._desk = WorkerDesk()
+        desk, _ = await self._desk.open()
+        judges = self._judges.get(task.task_id)
+        if judges is None:
+            judges = self._judges[task.task_id] = judges_of(entry.task.contract, SCHEMA)
+        return await open_fixture(desk, entry.wiring, judges, payload, self._read_path)
+
+    def manifest(self) -> JsonObject:
+        """The public manifest; see ``providers.records.manifest``."""
+        return pack_manifest(self.name, VERSION, self._pack, self._split)
+
+    async def close(self) -> None:
+        """End the service and remove its files."""
+        if self._desk is not None:
+            await self._desk.close()
+
+    def _read_path(self, stored: Stored, record: str) -> ReadPath:
+        return ReadPath("sql", final=False, where={**stored.read_where, "except": list(ECHO_TABLES)})
+
+
+def _choice(known: Sequence[str], value: object, key: str) -> str:
+    if isinstance(value, str) and value in known:
+        return value
+    raise ConfigError(f"{value!r} is not known to records", key=key, hint=nearest(str(value), list(known)))

@@ -1,0 +1,20 @@
+"""How the judge tells the rows of the record apart, in plain values: known before any database is opened."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spec.reading import RecordSchema
+
+MAIN_TABLE: Final = "encounters"
+ECHO_TABLES: Final = ("audit_log", "banner")
+"""The application's own bookkeeping; no part of the record."""
+
+RECORD_TABLES: Final = ("patients", "encounters", "observations", "billing", "outbox")
+
+SCHEMA: Final = RecordSchema(
+    main_table=MAIN_TABLE,
+    id_field="id",
+    bookkeeping_fields=("id", "updated_at"),
+    bookkeeping_tables=ECHO_TABLES,
+)

@@ -1,0 +1,71 @@
+"""The provider before anything is started: packs, payloads, manifest, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from providers.records import Records
+from providers.records.shape import ECHO_TABLES, RECORD_TABLES
+from providers.records.tables import METADATA
+from spec.contract import contract_problems, unresolved
+from spec.errors import ConfigError
+
+
+def test_every_task_can_be_judged() -> None:
+    """No contract means nothing, and every parameter of goal and contract has a value."""
+    provider = Records()
+    for task in provider.tasks():
+        params = provider.payload(task, 0, 7).params
+        assert contract_problems(task.contract, provider.schema) == []
+        assert unresolved(task.contract, params) == []
+        assert task.goal.format_map(params)
+
+
+def test_payloads_are_pure_and_unlike() -> None:
+    """The same for every call, another for every trial, task and run seed."""
+    provider = Records()
+    one, other = provider.tasks()[:2]
+    assert provider.payload(one, 3, 1) == provider.payload(one, 3, 1)
+    notes = {
+        str(provider.payload(task, trial, seed).params["note"])
+        for task in (one, other)
+        for trial in range(5)
+        for seed in range(3)
+    }
+    assert len(notes) == 30
+
+
+def test_the_ladder_gives_nothing_away() -> None:
+    """All its tasks have one goal, and its words name no fault."""
+    goals = {task.goal for task in Records().tasks()}
+    assert len(goals) == 1
+
+
+def test_every_table_is_of_the_record_or_its_echo() -> None:
+    """The judge is told of each table, and no table is both."""
+    assert sorted((*RECORD_TABLES, *ECHO_TABLES)) == sorted(METADATA.tables)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "hint"),
+    [
+        ({"pack": "lader"}, "provider.pack", "did you mean 'ladder'"),
+        ({"split": "test"}, "provider.split", ""),
+        ({"options": {"read": "sq"}}, "provider.options.read", "did you mean 'sql'"),
+        ({"options": {"reed": "sql"}}, "provider.options", ""),
+    ],
+)
+def test_what_is_not_known_is_refused(arguments: dict[str, object], key: str, hint: str) -> None:
+    """Each refusal names the key, and the nearest name where there is one."""
+    with pytest.raises(ConfigError) as caught:
+        Records(**arguments)  # type: ignore[arg-type]  # wrong values are what is tested
+    assert caught.value.key == key
+    assert hint in caught.value.hint
+
+
+def test_the_manifest_covers_every_task() -> None:
+    """Its digest changes with the way of reading, and each task tells its contract's hash."""
+    manifest = Records().manifest()
+    tasks = manifest["tasks"]
+    assert isinstance(tasks, list)
+    assert [task["task_id"] for task in tasks] == [task.task_id for task in Records().tasks()]
