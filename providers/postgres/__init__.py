@@ -1,6 +1,6 @@
 """PostgreSQL for systems of record: a server of one's own, and a pool of prepared databases on any server."""
 
-from providers.postgres.existing import check_server, existing_logins
+from providers.postgres.existing import check_programs, check_server, existing_logins
 from providers.postgres.logins import Login, Logins
 from providers.postgres.pool import Build, DatabasePool, PoolSettings, open_pool
 from providers.postgres.script import from_script, run_script
@@ -15,6 +15,7 @@ __all__ = [
     "Logins",
     "PoolSettings",
     "ServerSettings",
+    "check_programs",
     "check_server",
     "existing_logins",
     "from_script",

@@ -53,6 +53,12 @@ def copy_programs(programs: Path, target: Path) -> Path:
     return copied / programs.name
 
 
+def major_version(text: str) -> int:
+    """The first number in what a program answers to ``--version``; 0 where there is none."""
+    number = _VERSION.search(text)
+    return int(number.group()) if number else 0
+
+
 def _candidates() -> Iterator[Path]:
     wheel = importlib.util.find_spec(_WHEEL)
     for place in (wheel.submodule_search_locations or ()) if wheel else ():
@@ -63,5 +69,4 @@ def _candidates() -> Iterator[Path]:
 
 
 def _version_of(directory: Path) -> int:
-    number = _VERSION.match(directory.parent.name)
-    return int(number.group()) if number else 0
+    return major_version(directory.parent.name)

@@ -9,7 +9,9 @@ from typing import Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from providers.postgres.binaries import find_programs
 from providers.postgres.logins import Login, Logins
+from providers.postgres.user import server_user
 from spec.errors import ConfigError
 
 VERSION_MIN: Final = 140_000
@@ -61,6 +63,16 @@ def existing_logins(dsn_env: str, oracle_role: str, environment: Mapping[str, st
     owner = Login(str(found["host"]), port, str(found["user"]), str(password) if password else None, more=more)
     oracle = Login(owner.host, port, oracle_role, more=more)
     return Logins(owner, owner, oracle, str(found.get("dbname") or "postgres"))
+
+
+def check_programs() -> None:
+    """Ask this machine, before a run, whether a server could be started on it.
+
+    Raises:
+        ConfigError: it has no PostgreSQL, or nobody to run it as.
+    """
+    find_programs()
+    server_user().command([])
 
 
 def check_server(logins: Logins) -> None:

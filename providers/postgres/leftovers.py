@@ -33,6 +33,7 @@ _LOOKED_AT_MAX: Final = 1_000
 _PROC: Final = Path("/proc")
 _START_TIME_FIELD: Final = 19
 """Place of the start time in ``/proc/PID/stat``, counted behind the command's name."""
+_GRACE_S: Final = 0.5
 _END_S: Final = 5.0
 _ROUND_S: Final = 0.02
 _COMMAND_S: Final = 10.0
@@ -100,11 +101,13 @@ def _is_gone(owner: _Owner) -> bool:
 
 
 def _end_processes(directory: Path) -> None:
-    end_s = time.monotonic() + _END_S
-    while time.monotonic() < end_s and (pids := _at_work_in(directory)):
-        for pid in pids:
-            _kill(pid, directory)
-        time.sleep(_ROUND_S)
+    """Ask all to end, so that each frees what it holds; kill what does not in time."""
+    for number, wait_s in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _END_S)):
+        end_s = time.monotonic() + wait_s
+        while (pids := _at_work_in(directory)) and time.monotonic() < end_s:
+            for pid in pids:
+                _send(pid, number, directory)
+            time.sleep(_ROUND_S)
 
 
 def _at_work_in(directory: Path) -> list[int]:
@@ -119,15 +122,15 @@ def _works_in(pid: int, directory: Path) -> bool:
         return False  # it has just ended, or it is none of ours
 
 
-def _kill(pid: int, directory: Path) -> None:
-    """Kill a process through a handle of its own, looked at again: a number may have gone to somebody else."""
+def _send(pid: int, number: signal.Signals, directory: Path) -> None:
+    """Signal a process through a handle of its own, looked at again: its number may have gone to somebody else."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:
         return
     try:
         if _works_in(pid, directory):
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            signal.pidfd_send_signal(handle, number)
     except OSError:
         return
     finally:

@@ -109,17 +109,20 @@ class DatabasePool:
         finally:
             self._slots.release()
 
-    async def close(self) -> None:
+    async def close(self, *, drop: bool = True) -> None:
         """Drop every database of this pool, and its template.
+
+        Args:
+            drop: False where the server itself ends next, and they with it.
 
         Raises:
             ProviderFault: some of them are still there.
         """
         with anyio.CancelScope(shield=True):
-            for name in [*self._names, self.template]:
+            for name in [*self._names, self.template] if drop else ():
                 await self._drop(name)
             await self._control.close()
-        if self._names:
+        if drop and self._names:
             raise ProviderFault(f"databases could not be dropped: {', '.join(sorted(self._names))}")
 
     async def prepare(self, build: Build) -> None:

@@ -21,7 +21,7 @@ import psycopg
 from anyio import to_thread
 
 from providers.postgres import leftovers, places
-from providers.postgres.binaries import copy_programs, find_programs
+from providers.postgres.binaries import copy_programs, find_programs, major_version
 from providers.postgres.leftovers import DATA
 from providers.postgres.logins import Login, Logins
 from providers.postgres.passwords import draw_password, scram_verifier, write_secret
@@ -117,13 +117,15 @@ class _Start:
         self._keys = places.make_part(home, "keys")
         self._log = self._keys / "log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._version = 0
 
     async def run(self, programs: Path) -> EmbeddedServer:
         programs = await self._within_reach(programs)
-        await self._call([str(programs / "initdb"), "-D", str(self._data), *_INITDB], b"")
+        within = _WITHIN if self._version >= _WITHIN_SINCE else ()
+        await self._call([str(programs / "initdb"), "-D", str(self._data), *_INITDB, *within], b"")
         passwords = {role: draw_password() for role in (OWNER, APP, ORACLE)}
         statements = role_statements({role: scram_verifier(word) for role, word in passwords.items()})
-        alone = [str(programs / "postgres"), "--single", "-D", str(self._data), "postgres"]
+        alone = [str(programs / "postgres"), "--single", "-D", str(self._data), *_WITHIN, "postgres"]
         await self._call(alone, statements.encode())
         port = _free_port() if self._settings.tcp else PORT
         self._launch(programs, self._write_configuration(port))
@@ -171,6 +173,7 @@ class _Start:
             tried = await anyio.run_process(command, check=False, cwd="/", env=_ENVIRONMENT)
             if tried.returncode != 0:
                 return False
+            self._version = major_version(tried.stdout.decode(errors="replace"))
         return True
 
     async def _call(self, program: Sequence[str], text: bytes) -> None:
@@ -233,6 +236,12 @@ _INITDB: Final = (
     "--locale=C",
     "--wal-segsize=4",
 )
+
+
+_WITHIN: Final = ("-c", "dynamic_shared_memory_type=mmap")
+"""Keeps shared memory in files of the data directory, where they go with it even if a program is killed."""
+_WITHIN_SINCE: Final = 16
+"""The version from which on ``initdb`` takes settings."""
 
 
 async def _end(process: subprocess.Popen[bytes], deadline_s: float, clock: Clock) -> None:

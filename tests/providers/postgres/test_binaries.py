@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from providers.postgres import binaries
-from providers.postgres.binaries import NEEDED, copy_programs, find_programs
+from providers.postgres.binaries import NEEDED, copy_programs, find_programs, major_version
 from spec.errors import ConfigError
 
 
@@ -45,6 +45,13 @@ def test_a_machine_without_postgres_is_told_what_to_install(tmp_path: Path, monk
         find_programs()
     assert "'postgresql'" in caught.value.hint
     assert "dsn_env" in caught.value.hint
+
+
+def test_the_version_is_the_first_number() -> None:
+    """A program's own words give its main version, and words without a number none."""
+    assert major_version("initdb (PostgreSQL) 16.14 (Debian 16.14-1)") == 16
+    assert major_version("16beta1") == 16
+    assert major_version("no number") == 0
 
 
 def test_a_copy_runs_where_it_is_put(tmp_path: Path) -> None:

@@ -39,7 +39,20 @@ def test_a_killed_owners_directory_goes_with_its_processes(tmp_path: Path, sleep
     disown(home)
     assert sweep([tmp_path]) == 1
     assert not home.exists()
-    assert sleeper.wait(5) == -9
+    assert sleeper.wait(5) == -15
+
+
+def test_who_does_not_end_is_killed(tmp_path: Path) -> None:
+    """A process that takes no notice of being asked is killed."""
+    home = tmp_path / f"{PREFIX}left"
+    home.mkdir(mode=0o711)
+    deaf = f"import signal; signal.signal(15, signal.SIG_IGN); {SLEEPER}"
+    with subprocess.Popen([sys.executable, "-c", deaf], cwd=home, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        clear(home)
+        assert process.wait(5) == -9
+    assert not home.exists()
 
 
 def test_a_living_owners_directory_stays(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:

@@ -183,12 +183,14 @@ async def test_a_lost_connection_is_made_anew(postgres_server: EmbeddedServer, p
 
 @pytest.mark.anyio
 async def test_closing_leaves_no_database(postgres_server: EmbeddedServer) -> None:
-    """A pool that is closed has dropped its databases and its template, also those that are in use."""
+    """A pool that is closed has dropped its databases and its template, also those in use; asked to, it leaves them."""
     before = await databases(postgres_server)
     pool = await open_pool(postgres_server.logins, build, SETTINGS, SystemClock())
     name = await pool.take()
     assert await databases(postgres_server) == before | {name, pool.template}
     session = await connect(postgres_server.logins.app, name)
+    await pool.close(drop=False)
+    assert await databases(postgres_server) == before | {name, pool.template}
     await pool.close()
     await session.close()
     assert await databases(postgres_server) == before
