@@ -1,0 +1,1 @@
+"""How a declaration makes a fresh record for a trial: by SQL, by a program, by requests."""

@@ -1,0 +1,1 @@
+"""The tools of a declared environment: endpoints, programs, the operations of an OpenAPI file, an MCP server."""
