@@ -7,12 +7,13 @@ from typing import Final, TypeVar
 
 from sqlalchemy import Connection, make_url
 
+from providers.records.postgres_access import PostgresAccess
 from providers.records.sqlite import SqliteAccess
 from providers.records.storage import Access
 
 T = TypeVar("T")
 
-ACCESSES: Final[Mapping[str, Callable[[], Access]]] = {"sqlite": SqliteAccess}
+ACCESSES: Final[Mapping[str, Callable[[], Access]]] = {"sqlite": SqliteAccess, "postgresql": PostgresAccess}
 """Backend name of a URL -> the access that is made for it when it is first met."""
 
 

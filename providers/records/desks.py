@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
 
 from providers.records.connection import Connection
 from providers.records.fixture import Desk
+from providers.records.leases import Base
 from providers.records.process import ServiceProcess, start_service
-from providers.records.sqlite import SqliteStorage
+from providers.records.storage import Storage
 from spec.errors import ProviderFault
 
 
 class WorkerDesk:
-    """Starts the service once, and starts it anew where it has died."""
+    """Starts the service once, and starts it anew where it has died.
 
-    def __init__(self) -> None:
+    Args:
+        make_storage: makes the storage for the directory that is shared with the service.
+    """
+
+    def __init__(self, make_storage: Callable[[Base], Storage]) -> None:
+        self._make_storage = make_storage
         self._starting = anyio.Lock()
         self._service: ServiceProcess | None = None
         self._desk: Desk | None = None
@@ -37,7 +45,7 @@ class WorkerDesk:
             if self._service is None or self._desk is None:
                 self._service = await start_service()
                 base = self._service.base
-                self._desk = Desk(base, SqliteStorage(base.records), Connection(self._service.url))
+                self._desk = Desk(base, self._make_storage(base), Connection(self._service.url))
             return self._desk, self._service
 
     async def close(self) -> None:

@@ -12,6 +12,7 @@ from providers.records.entry import Pack
 from providers.records.ladder import ladder
 from providers.records.manifest import pack_manifest
 from providers.records.shape import ECHO_TABLES, SCHEMA
+from providers.records.storages import take_choice
 from spec.canonical import JsonObject
 from spec.errors import ConfigError, ProviderFault
 from spec.reading import ReadPath, RecordSchema
@@ -36,7 +37,7 @@ class Records:
     Args:
         pack: a name of ``PACKS``.
         split: ``dev`` or ``all``; no task is held back.
-        options: ``read``, the channel by which the oracle reads.
+        options: ``read``, the channel by which the oracle reads; those of ``providers.records.storages``.
 
     Raises:
         ConfigError: a value is not known.
@@ -45,6 +46,7 @@ class Records:
     def __init__(self, pack: str = "ladder", split: str = "dev", options: Mapping[str, object] | None = None) -> None:
         given = dict(options or {})
         self._read = _choice(READS, given.pop("read", "sql"), "provider.options.read")
+        self._storage = take_choice(given)
         if given:
             raise ConfigError(f"records has no option {next(iter(given))!r}", key="provider.options")
         self._split = _choice(SPLITS, split, "provider.split")
@@ -75,6 +77,19 @@ class Records:
         service = None if self._desk is None else self._desk.service
         return None if service is None else service.pid
 
+    @property
+    def read_credentials(self) -> Sequence[str]:
+        """Environment variables that the oracle reads the record with."""
+        return self._storage.read_credentials
+
+    def check(self) -> None:
+        """Look at what a run would meet, before it.
+
+        Raises:
+            ConfigErrors: the storage cannot be used.
+        """
+        self._storage.check()
+
     def tasks(self) -> Sequence[Task]:
         """The tasks of the chosen pack, in its order."""
         return self._tasks
@@ -96,7 +111,7 @@ class Records:
         if entry is None:
             raise ProviderFault(f"records has no task {task.task_id!r} in this pack")
         if self._desk is None:
-            self._desk = WorkerDesk()
+            self._desk = WorkerDesk(self._storage.make)
         desk, _ = await self._desk.open()
         judges = self._judges.get(task.task_id)
         if judges is None:

@@ -23,6 +23,7 @@ SHAPES = {
     "full": (20, ["screen_only", "effect_verified", "always_halt", "retry_on_error"], 3),
     "big": (20, ["screen_only", "effect_verified", "always_halt", "retry_on_error"], 100),
     "ladder": (10, ["screen", "effect_rest", "effect_full"], 9),
+    "ladder-postgres": (10, ["screen", "effect_rest", "effect_full"], 9),
     "own-agent": (14, ["screen_only", "own_agent"], 3),
 }
 

@@ -16,6 +16,14 @@ ARMS = ("screen", "effect_rest", "effect_full")
 
 
 @pytest.fixture(scope="module")
+def on_postgres(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Two trials of each task on a PostgreSQL server that is started for it."""
+    sets = ("engine.kind=inline", "run.trials=2")
+    loaded = load_config(CONFIG.with_name("ladder-postgres.toml"), environ={}, sets=sets)
+    return orchestrator.run(loaded, run_dir=tmp_path_factory.mktemp("postgres") / "run")
+
+
+@pytest.fixture(scope="module")
 def ladder(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """One run of the shipped configuration, in this process and a service of its own."""
     loaded = load_config(CONFIG, environ={}, sets=("engine.kind=inline",))
@@ -32,6 +40,16 @@ def test_the_published_figures_come_out(ladder: Result) -> None:
         found[name] = (counts["silent_wrong_effect"], wrong - counts["silent_wrong_effect"], counts["false_abort"])
         assert wrong == 72
     assert found == {"screen": (54, 18, 9), "effect_rest": (9, 63, 9), "effect_full": (0, 72, 9)}
+
+
+def test_postgres_gives_the_same(ladder: Result, on_postgres: Result) -> None:
+    """On PostgreSQL every trial ends as on SQLite, and 12, 2 and 0 of 20 are silently wrong."""
+    outcomes = {(row["arm"], row["task_id"], row["trial"]): row["outcome"] for row in ladder}
+    found = {(row["arm"], row["task_id"], row["trial"]): row["outcome"] for row in on_postgres}
+    assert len(found) == on_postgres.conservation["scored"] == 60
+    assert found == {key: outcomes[key] for key in found}
+    wrong = {name: on_postgres.arms[name]["outcome_counts"]["silent_wrong_effect"] for name in ARMS}
+    assert wrong == {"screen": 12, "effect_rest": 2, "effect_full": 0}
 
 
 def test_each_rung_is_deceived_by_its_own_scenarios(ladder: Result) -> None:
