@@ -10,6 +10,7 @@ the median and the slowest of many readings of a record of 1,000 rows, through t
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import sqlite3
 import statistics
@@ -19,21 +20,26 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import anyio
+import duckdb
 
 from benchmarks.harness import machine
 from oracle.base import Channel, ChannelContext, ReadFailed
+from oracle.channels.file import FileChannel
+from oracle.channels.fs import FsChannel
 from oracle.channels.sql import SqlChannel
 from oracle.effect import judge
+from spec.canonical import Json
 from spec.clock import SystemClock
 from spec.contract import Effect, EffectKind
 from spec.reading import ReadPath, RecordSchema, Tables, TrueState
 
 RECORD_ROWS: Final = 1_000
-READINGS: Final = 200
+READINGS: Final = 100
 AUDIT_ROWS: Final = 1_000_000
 MIB: Final = 2**20
 NOTE: Final = "seen at the desk, sent on to the ward"
@@ -63,9 +69,43 @@ def sqlite_record(folder: Path, rows: int) -> ReadPath:
     return ReadPath("sql", False, {"url": f"sqlite:///{file}"})
 
 
+def file_record(form: str, folder: Path, rows: int) -> ReadPath:
+    """A file of encounters in a format."""
+    place = folder / f"{rows}.{form}"
+    found: Sequence[dict[str, Json]] = [
+        {"id": n, "patient": f"p{n % 977}", "note": f"{NOTE} {n}", "amount": n * 0.25} for n in range(rows)
+    ]
+    match form:
+        case "json":
+            place.write_text(json.dumps(found, indent=1))
+        case "jsonl":
+            place.write_text("".join(json.dumps(row) + "\n" for row in found))
+        case "csv":
+            lines = [",".join(f'"{value}"' for value in row.values()) for row in found]
+            place.write_text("\n".join(["id,patient,note,amount", *lines, ""]))
+        case _:
+            query = (
+                f"SELECT i AS id, 'p' || i AS patient, '{NOTE} ' || i AS note, i / 4 AS amount FROM range({rows}) r(i)"
+            )
+            duckdb.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet)")
+    return ReadPath("file", True, {"tables": {"encounters": {"path": str(place), "format": form}}})
+
+
+def tree(folder: Path, files: int) -> ReadPath:
+    """A tree of small invoices in a hundred directories."""
+    root = folder / f"tree-{files}"
+    for n in range(files):
+        place = root / f"{n % 100:03}" / f"{n}.txt"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"{NOTE} {n}\n" * 10)
+    return ReadPath("fs", True, {"root": str(root)})
+
+
 Case = tuple[Callable[[ChannelContext], Channel], Callable[[Path, int], ReadPath]]
 CASES: Final[Mapping[str, Case]] = {
     "sql": (SqlChannel, sqlite_record),
+    **{f"file-{form}": (FileChannel, partial(file_record, form)) for form in ("json", "jsonl", "csv", "parquet")},
+    "fs": (FsChannel, tree),
 }
 """Name -> the channel, and what makes a record of some rows for it."""
 

@@ -26,6 +26,8 @@ CHANNELS_GROUP: Final = "orchestrator.channels"
 
 OUR_CHANNELS: Final[Mapping[str, str]] = {
     ChannelName.FHIR: "oracle.channels.fhir:FhirChannel",
+    ChannelName.FILE: "oracle.channels.file:FileChannel",
+    ChannelName.FS: "oracle.channels.fs:FsChannel",
     ChannelName.REST: "oracle.channels.rest:RestChannel",
     ChannelName.SNAPSHOT: "oracle.channels.snapshot:SnapshotChannel",
     ChannelName.SQL: "oracle.channels.sql:SqlChannel",

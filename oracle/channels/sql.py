@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any, Final
 
 import anyio
-import anyio.to_thread
 from sqlalchemy import URL, Connection, CursorResult, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -25,7 +23,8 @@ from oracle.channels.credentials import credential
 from oracle.channels.failing import NoReading, failed
 from oracle.channels.plain import plain_rows
 from oracle.channels.sql_dialects import Database, Limits, Table, databases
-from oracle.channels.sql_engines import Engines, Leash, engine_problem
+from oracle.channels.sql_engines import Engines, engine_problem
+from oracle.channels.threads import Leash, read_in_threads
 from oracle.rows import StoreFull, kept_rows
 from spec.canonical import JsonObject
 from spec.reading import ChannelName, ReadPath, Record, Tables
@@ -57,29 +56,13 @@ class SqlChannel:
 
     async def read(self, paths: Sequence[ReadPath]) -> Sequence[Tables | ReadFailed]:
         """Read several records once each; answers in order."""
-        answers: dict[int, Tables | ReadFailed] = {}
-
-        async def read_one(place: int, where: JsonObject) -> None:
-            answers[place] = await self._read(where)
-
-        async with anyio.create_task_group() as tasks:
-            for place, path in enumerate(paths):
-                tasks.start_soon(read_one, place, path.where)
-        return [answers[place] for place in range(len(paths))]
+        return await read_in_threads(paths, self._read, self._threads, self._limits.reading_s)
 
     async def close(self) -> None:
         """Forget the servers; no connection is open."""
         self._engines.close()
 
-    async def _read(self, where: JsonObject) -> Tables | ReadFailed:
-        leash = Leash(self._limits.reading_s)
-        work = partial(self._read_in_thread, where, leash)
-        try:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
-        finally:
-            leash.cut()
-
-    def _read_in_thread(self, where: JsonObject, leash: Leash) -> Tables | ReadFailed:
+    def _read(self, where: JsonObject, leash: Leash) -> Tables | ReadFailed:
         secrets: list[str] = []
         try:
             url = _url(where, self._credentials, secrets)
@@ -180,7 +163,7 @@ def _parts(result: CursorResult[Any], names: Sequence[str], table: Table, leash:
 def _told_by_driver(error: DBAPIError, leash: Leash) -> str:
     """The first line of what the driver says: behind it may stand the statement, and before it nothing helps."""
     if leash.is_over():
-        return f"the record was not read within {leash.seconds:g} s"
+        return leash.reason
     original: Any = error.orig
     lines = str(original).strip().splitlines()
     return lines[0] if lines else type(original).__name__

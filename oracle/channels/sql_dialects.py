@@ -18,7 +18,8 @@ from sqlalchemy.types import JSON, Boolean
 
 from oracle.channels.failing import NoReading
 from oracle.channels.plain import Converters
-from oracle.channels.sql_engines import Engines, Leash
+from oracle.channels.sql_engines import Engines
+from oracle.channels.threads import Leash
 
 SCHEMAS_MAX: Final = 64
 STEPS: Final = 20_000

@@ -8,7 +8,6 @@ database that this thread asks for.
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,39 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
-from oracle.channels.failing import NoReading
-
 ENGINES_MAX: Final = 64
-
-
-class Leash:
-    """How long a reading may go on; asked from the thread that reads.
-
-    Args:
-        seconds: from now on.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = time.monotonic() + seconds
-        self._cut = threading.Event()
-
-    def cut(self) -> None:
-        """End the reading as soon as it looks: nobody waits for it any more."""
-        self._cut.set()
-
-    def is_over(self) -> bool:
-        """Whether it has to end."""
-        return self._cut.is_set() or time.monotonic() >= self._end
-
-    def check(self) -> None:
-        """Go on only within the time.
-
-        Raises:
-            NoReading: it is over.
-        """
-        if self.is_over():
-            raise NoReading(f"the record was not read within {self.seconds:g} s")
 
 
 class Engines:
