@@ -10,9 +10,11 @@ from typing import Any, Final
 
 import orjson
 
+from orchestrator.attestations import KEY as ATTESTATIONS
 from orchestrator.distribution import DISTRIBUTION, version_of
 from orchestrator.files import write_atomically
 from orchestrator.preparation import Prepared
+from spec.canonical import JsonObject
 from spec.errors import let_interruptions_through
 
 MANIFEST: Final = "manifest.json"
@@ -46,13 +48,23 @@ def _bare_name(requirement: str) -> str:
     return requirement[:end]
 
 
-def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, Any]:
-    """The manifest of a run that begins."""
+def new_manifest(
+    prepared: Prepared, run_id: str, started_at: str, attestations: JsonObject | None = None
+) -> dict[str, Any]:
+    """The manifest of a run that begins.
+
+    Args:
+        prepared: the run.
+        run_id: its name.
+        started_at: wall time.
+        attestations: what its tasks have earned; None for a kind without contracts.
+    """
     return {
         "format": FORMAT,
         "run_id": run_id,
         **_plan(prepared),
         "plans": [{"session": 1, "plan_digest": prepared.plan_digest}],
+        **_attestations(attestations),
         "config_folder": str(prepared.loaded.folder),
         "git_commit": git_commit(prepared.loaded.folder),
         "platform": platform.platform(),
@@ -63,18 +75,31 @@ def new_manifest(prepared: Prepared, run_id: str, started_at: str) -> dict[str, 
     }
 
 
-def resumed_manifest(manifest: dict[str, Any], prepared: Prepared, session: int) -> dict[str, Any]:
+def resumed_manifest(
+    manifest: dict[str, Any], prepared: Prepared, session: int, attestations: JsonObject | None = None
+) -> dict[str, Any]:
     """The manifest of a run that goes on: where it began stays, the rest is that of its latest plan.
 
     Args:
         manifest: as it was.
         prepared: the run as it is now.
         session: the number of the session that begins, from 1.
+        attestations: what its tasks have earned by now; None for a kind without contracts.
     """
     plans = list(manifest.get("plans") or [{"session": 1, "plan_digest": manifest.get("plan_digest")}])
     if plans[-1]["plan_digest"] != prepared.plan_digest:
         plans.append({"session": session, "plan_digest": prepared.plan_digest})
-    return {**manifest, **_plan(prepared), "plans": plans, "ended_at": None, "sessions": session}
+    now = {**_plan(prepared), **_attestations(attestations)}
+    return {**manifest, **now, "plans": plans, "ended_at": None, "sessions": session}
+
+
+def _attestations(attestations: JsonObject | None) -> dict[str, Any]:
+    return {} if attestations is None else {ATTESTATIONS: attestations}
+
+
+def earned_info(run_dir: Path) -> dict[str, Any]:
+    """What ``info`` says of attestations: what its manifest says, and nothing where an earlier version wrote that."""
+    return _attestations(read_manifest(run_dir).get(ATTESTATIONS))
 
 
 def _plan(prepared: Prepared) -> dict[str, Any]:

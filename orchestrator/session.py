@@ -17,6 +17,7 @@ import anyio
 import orjson
 from anyio.abc import TaskGroup
 
+from orchestrator.audit import Found, attest, find_audit, path_beside, to_bytes
 from orchestrator.config import Change, LoadedConfig
 from orchestrator.content import Content, other_digest
 from orchestrator.control.lastlook import remove_last_look
@@ -34,7 +35,7 @@ from orchestrator.history import JOURNAL_NAME, History, LatestPlan, begin
 from orchestrator.journal import JOURNAL_FORMAT, Journal, LineReader, LineType
 from orchestrator.ledger import Ledger
 from orchestrator.log import LoggedWatcher, RunLog
-from orchestrator.manifest import new_manifest, read_manifest, resumed_manifest, versions, write_manifest
+from orchestrator.manifest import earned_info, new_manifest, read_manifest, resumed_manifest, versions, write_manifest
 from orchestrator.preparation import Prepared, check_provider, prepare
 from orchestrator.results import kept_info, write_results
 from orchestrator.rundir import RUN_TOML, Claimed, claim
@@ -136,7 +137,8 @@ def _begin(lock: RunLock, run_id: str, prepared: Prepared, clock: Clock) -> Sess
     directory = lock.directory
     check_room(directory, prepared.config.limits.disk_free_min_bytes)
     write_atomically(directory / RUN_TOML, prepared.loaded.effective_toml.encode())
-    write_manifest(directory, new_manifest(prepared, run_id, clock.utc_now()))
+    found = _keep_audit(directory, prepared)
+    write_manifest(directory, new_manifest(prepared, run_id, clock.utc_now(), attest(prepared, found)))
     head: dict[str, Json] = {
         "run_id": run_id,
         "format": JOURNAL_FORMAT,
@@ -189,8 +191,18 @@ def continue_run(
     latest = history.latest if same else LatestPlan(history.latest.number + 1, since_bytes)
     run_id, number = str(history.recovered.head["run_id"]), len(history.recovered.sessions) + 1
     session = Session(lock.directory, run_id, prepared, journal, history.ledger, history.leases, number, clock, latest)
-    write_manifest(lock.directory, resumed_manifest(read_manifest(lock.directory), prepared, number))
+    found = _keep_audit(lock.directory, prepared)
+    manifest = resumed_manifest(read_manifest(lock.directory), prepared, number, attest(prepared, found))
+    write_manifest(lock.directory, manifest)
     return _work(session, watcher)
+
+
+def _keep_audit(directory: Path, prepared: Prepared) -> Found:
+    """Put the audit that counts beside the run's own configuration, where a later session looks for it."""
+    found = find_audit(prepared)
+    if found.document is not None:
+        write_atomically(path_beside(directory / RUN_TOML), to_bytes(found.document))
+    return found
 
 
 async def _reopen(journal: Journal, prepared: Prepared, ledger: Ledger, reopen: Mapping[int, str]) -> None:
@@ -214,7 +226,10 @@ def _work(session: Session, watcher: Watcher) -> Ended:
         finally:
             session.journal.close()
         told.ended()
-        summary = make_results(session.run_dir, session.run_id, session.prepared, session.ledger, latest=session.latest)
+        earned = earned_info(session.run_dir)
+        summary = make_results(
+            session.run_dir, session.run_id, session.prepared, session.ledger, earned, latest=session.latest
+        )
         _end_manifest(session)
         return Ended(session.run_dir, exit_code, summary, lost, tuple(session.prepared.side.headline({})))
 

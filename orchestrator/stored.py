@@ -18,7 +18,7 @@ from orchestrator.config.rules import is_reference, nearest
 from orchestrator.content import Content
 from orchestrator.history import JOURNAL_NAME, History, read_latest
 from orchestrator.journal import JOURNAL_FORMAT, LineReader, recover
-from orchestrator.manifest import read_manifest
+from orchestrator.manifest import earned_info, read_manifest
 from orchestrator.plan import Plan
 from orchestrator.preparation import Prepared, prepare
 from orchestrator.rundir import RUN_TOML
@@ -56,7 +56,8 @@ class Stored:
     @property
     def known(self) -> dict[str, Any]:
         """What the run's figures are about, from its last session: arms and options may have changed since."""
-        return {name: self.history.session[name] for name in ("plan_digest", "isolation")}
+        session = {name: self.history.session[name] for name in ("plan_digest", "isolation")}
+        return {**session, **earned_info(self.run_dir)}
 
     @property
     def content(self) -> Content:

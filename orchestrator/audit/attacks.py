@@ -21,7 +21,7 @@ from orchestrator.audit.effects import (
     wants,
     with_field,
 )
-from orchestrator.audit.scene import Attack, AttackName, Delete, Inapplicable, Insert, Scene, Step, Update, named
+from orchestrator.audit.scene import Attack, AttackName, Delete, Inapplicable, Insert, Scene, Step, Update
 from orchestrator.audit.values import other_value, unlike
 from spec.contract import Contract, selector
 from spec.values import FieldType
@@ -135,7 +135,7 @@ def in_place_overwrite(scene: Scene) -> Found:
         for want in wants(scene.contract, scene):
             right |= want.record if want.table == table else {}
         over: Values = {name: unlike(stood.get(name), right.get(name), kind) for name, kind in columns.items()}
-        damage = Update(table, named(stood, scene.schema.id_field), over)
+        damage = Update(table, scene.named(table, stood), over)
         writes = [damage, *achieve(scene.contract, scene)]
         yield Attack(AttackName.IN_PLACE_OVERWRITE, table, before=before, during=writes)
 
@@ -154,7 +154,7 @@ def taken_over(scene: Scene) -> Found:
             yield Inapplicable(AttackName.TAKEN_OVER, reason, _target(want.table, scene))
             continue
         fields: Values = {name: other_value(stood.get(name), kind) for name, kind in unnamed.items()}
-        writes = [Update(want.table, named(stood, scene.schema.id_field), {**fields, **want.record})]
+        writes = [Update(want.table, scene.named(want.table, stood), {**fields, **want.record})]
         yield Attack(AttackName.TAKEN_OVER, _target(want.table, scene), before=before, during=writes)
 
 
@@ -179,7 +179,7 @@ def collateral_loss(scene: Scene) -> Found:
         if stood is None:
             yield Inapplicable(AttackName.COLLATERAL_LOSS, "no record can be put there", table)
             continue
-        writes = [Delete(table, named(stood, scene.schema.id_field)), *achieve(scene.contract, scene)]
+        writes = [Delete(table, scene.named(table, stood)), *achieve(scene.contract, scene)]
         yield Attack(AttackName.COLLATERAL_LOSS, table, before=before, during=writes)
 
 

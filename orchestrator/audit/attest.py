@@ -11,9 +11,10 @@ Nothing of this is part of a task's digest, so a run can be gone on with whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
+from orchestrator.attestations import AUDITED, CONTROLS, ISOLATED, UNIQUE
 from orchestrator.audit.document import AuditDocument, Subject, TaskEntry, read_document
 from orchestrator.audit.scene import AttackName
 from orchestrator.audit.subject import path_beside, shipped_path, subject_of
@@ -26,18 +27,11 @@ from spec.reading import Record
 from spec.task import Task, task_digest
 from spec.values import FieldType, equal
 
-AUDITED: Final = "adversarially_audited"
-ISOLATED: Final = "isolated_from_agent"
-UNIQUE: Final = "trial_unique_payload"
-CONTROLS: Final = "refusal_controls"
-
 LEVELS_APART: Final = ("user", "sandbox")
 """Isolation levels at which an arm can read neither files nor processes of others (SPEC.md section 6.3)."""
 
 TRIALS_COMPARED_MAX: Final = 32
 """Trials of a task whose values are compared."""
-
-NAMES_SHOWN: Final = 10
 
 
 class Found(NamedTuple):
@@ -52,18 +46,17 @@ class Found(NamedTuple):
     problem: str
 
 
-def attest(prepared: Prepared) -> dict[str, Json] | None:
-    """What is attested of each task, as it stands in manifest and summary; None for a kind without contracts.
+def attest(prepared: Prepared, found: Found | None = None) -> dict[str, Json] | None:
+    """What is attested of each task (``orchestrator.attestations``); None for a kind without contracts.
 
-    ::
-
-        {"audit": digest or null, "problem": why no audit counts, "trials_compared": N,
-         "tasks": {task_id: [attestations that it has earned]}}
+    Args:
+        prepared: the run.
+        found: the audit that counts; None: it is looked for.
     """
     tasks = [(place, task) for place, task in enumerate(prepared.tasks) if isinstance(task, Task)]
     if not tasks or len(tasks) < len(prepared.tasks):
         return None
-    document, problem = find_audit(prepared)
+    document, problem = find_audit(prepared) if found is None else found
     compared = min(max(prepared.plan.trials, 2), TRIALS_COMPARED_MAX)
     apart = all(level.partition(" ")[0] in LEVELS_APART for level in prepared.isolation().values())
     earned: dict[str, Json] = {}
@@ -108,30 +101,6 @@ def find_audit(prepared: Prepared) -> Found:
             return Found(document, "")
         problems.append(f"{path}: {differs}; audit it again")
     return Found(None, "; ".join(problems))
-
-
-def unaudited(attestations: Mapping[str, Any]) -> list[str]:
-    """The tasks without a passed audit, from what ``attest`` said of them."""
-    return [task_id for task_id, earned in attestations["tasks"].items() if AUDITED not in earned]
-
-
-def attested(info: Mapping[str, Any]) -> None:
-    """Refuse what must not be submitted: figures of a run in which a task has no passed audit.
-
-    Args:
-        info: as in ``summary.json`` or in the manifest of the run.
-
-    Raises:
-        InputError: with the tasks, and why.
-    """
-    found = info.get("attestations")
-    if not isinstance(found, Mapping):
-        raise InputError("the run says nothing of audits: it was made by an earlier version, or its kind has none")
-    missing = unaudited(found)
-    if missing:
-        more = f" and {len(missing) - NAMES_SHOWN} more" if len(missing) > NAMES_SHOWN else ""
-        why = f": {found['problem']}" if found.get("problem") else ""
-        raise InputError(f"no passed audit of {', '.join(missing[:NAMES_SHOWN])}{more}{why}")
 
 
 def has_decoy(task: Task) -> bool:

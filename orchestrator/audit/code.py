@@ -51,13 +51,19 @@ def neighbours(module: str) -> tuple[str, ...]:
 
 
 def _file_of(name: str) -> Path | None:
+    """The source of a module, found without importing what it lies in; None where there is none."""
+    top, *rest = name.split(".")
     try:
-        found = find_spec(name)
-    except (ImportError, ValueError, AttributeError):
+        found = find_spec(top)
+    except (ImportError, ValueError):
         return None
     if found is None or found.origin is None or not found.origin.endswith(".py"):
         return None
-    return Path(found.origin)
+    if not rest:
+        return Path(found.origin)
+    place = Path(found.origin).parent.joinpath(*rest)
+    files = (place.with_name(place.name + ".py"), place / "__init__.py")
+    return next((path for path in files if path.is_file()), None)
 
 
 @cache

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
 
-from orchestrator.audit.scene import Insert, Scene, Step, Update, named, satisfies
+from orchestrator.audit.scene import Insert, Scene, Step, Update, satisfies
 from orchestrator.audit.values import other_value
 from spec.canonical import Json
 from spec.contract import Contract, Effect, EffectKind, selector
@@ -14,6 +16,9 @@ from spec.reading import Record
 from spec.values import FieldType
 
 Values = dict[str, Json]
+
+ROWS_LOOKED_AT_MAX: Final = 1_000
+"""Rows of a table among which a bystander or another value is looked for."""
 
 
 @dataclass(slots=True)
@@ -108,12 +113,12 @@ def _achieve(want: Want, scene: Scene) -> Iterator[Step]:
         yield insert
         return
     for row in standing:
-        yield Update(want.table, named(row, scene.schema.id_field), want.sets)
+        yield Update(want.table, scene.named(want.table, row), want.sets)
 
 
 def new_record(table: str, record: Values, scene: Scene) -> Values:
     """A record with all columns of its table: what the record does not say is as in a row that stands there."""
-    ignored = {scene.schema.id_field, *scene.schema.bookkeeping_fields}
+    ignored = {*scene.schema.key_of(table), *scene.schema.bookkeeping_fields}
     return {**{name: value for name, value in scene.sample.get(table, {}).items() if name not in ignored}, **record}
 
 
@@ -141,11 +146,12 @@ def other_target(table: str, name: str, value: Json, kind: FieldType, scene: Sce
     It is looked for in the same column, and where the value is the id of a row of another table, among those ids.
     """
     rows: Sequence[Record] = scene.standing.get(table, ())
-    for row in rows:
+    for row in islice(rows, ROWS_LOOKED_AT_MAX):
         if row.get(name) is not None and type(row[name]) is type(value) and row[name] != value:
             return row[name]
-    for others in scene.standing.values():
-        idents = [row.get(scene.schema.id_field) for row in others]
+    for other, others in scene.standing.items():
+        key = scene.schema.key_of(other)
+        idents = [row.get(key[0]) for row in islice(others, ROWS_LOOKED_AT_MAX)] if len(key) == 1 else []
         if value in idents:
             return next((one for one in idents if one is not None and one != value), other_value(value, kind))
     return other_value(value, kind)
@@ -158,7 +164,7 @@ def bystander(table: str, scene: Scene) -> tuple[list[Step], Record | None]:
         The writes, and the record; None where nobody knows what a record of the table could be.
     """
     effects = [one for one in scene.contract if scene.table_of(one) == table]
-    for row in scene.standing.get(table, ()):
+    for row in islice(scene.standing.get(table, ()), ROWS_LOOKED_AT_MAX):
         if not any(satisfies(one, row) for one in effects):
             return [], row
     sample = scene.sample.get(table)

@@ -126,10 +126,16 @@ class Scene:
         return [table for table in self.tables if table not in self.schema.bookkeeping_tables]
 
     def columns(self, table: str) -> dict[str, FieldType]:
-        """The columns of a table but for its ids, each with the type that the contract gives it."""
+        """The columns of a table but for those that name its rows, each with the type that the contract gives it."""
         types = {name: kind for one in self.contract if self.table_of(one) == table for name, kind in one.types.items()}
-        names = [name for name in self.sample.get(table, {}) if name != self.schema.id_field]
+        names = [name for name in self.sample.get(table, {}) if name not in self.schema.key_of(table)]
         return {name: types.get(name, FieldType.TEXT) for name in names}
+
+    def named(self, table: str, row: Record) -> JsonObject:
+        """What names a row for the back door: its key, or all that stands in it where it has none."""
+        key = {name: row.get(name) for name in self.schema.key_of(table)}
+        whole = None not in key.values()
+        return key if whole else {name: value for name, value in row.items() if value is not None}
 
 
 def satisfies(effect: Effect, row: Record) -> bool:
@@ -138,9 +144,3 @@ def satisfies(effect: Effect, row: Record) -> bool:
         equal(row.get(name), value, effect.types.get(name, FieldType.TEXT))  # type: ignore[arg-type]  # resolved
         for name, value in selector(effect).items()
     )
-
-
-def named(row: Record, id_field: str) -> JsonObject:
-    """What names a row for the back door: its id, or all that stands in it."""
-    ident = row.get(id_field)
-    return {id_field: ident} if ident is not None else {name: value for name, value in row.items() if value is not None}

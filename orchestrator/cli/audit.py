@@ -58,7 +58,8 @@ def audit_command(
     as_json: bool,
 ) -> int:
     """Try to satisfy the oracle of each task without the effect; keep which tasks withstood."""
-    from orchestrator.audit import document_for, path_beside, red_team, write_document
+    from orchestrator.audit import document_for, path_beside, write_document
+    from orchestrator.audit.team import red_team
     from orchestrator.config import load_config
     from orchestrator.preparation import check_provider, prepare
 

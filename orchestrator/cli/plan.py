@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -124,6 +124,8 @@ def _arm_outlook(arm: ArmOutlook) -> str:
 
 def plan_facts(prepared: Prepared) -> dict[str, Any]:
     """What would run, as plain values."""
+    from orchestrator.audit import attest
+
     config, plan = prepared.config, prepared.plan
     return {
         "kind": prepared.kind.name,
@@ -138,6 +140,7 @@ def plan_facts(prepared: Prepared) -> dict[str, Any]:
         "pack_digest": prepared.pack_digest,
         "split_digest": prepared.split_digest,
         "tasks_digest": prepared.tasks_digest,
+        "attestations": attest(prepared),
         "where": _where(prepared),
         "in_flight": config.engine.in_flight,
         "run_dir": str(Path(config.run.dir).absolute()),
@@ -191,10 +194,19 @@ def plan_text(facts: Mapping[str, Any]) -> str:
         *(f"{what} digest {facts[f'{what}_digest']}" for what in ("pack", "split", "tasks") if facts[f"{what}_digest"]),
         f"runs: {facts['where']}; up to {facts['in_flight']} arms at once; directory below {facts['run_dir']}",
         *(f"arm {name}: {_arm_text(of_arm)}" for name, of_arm in arms.items()),
-        *(f"task {task_id}" for task_id in tasks),
+        *_task_lines(facts, tasks),
         _needs_text(facts["resume_needs"]),
     ]
     return "\n".join(map(visible, lines))
+
+
+def _task_lines(facts: Mapping[str, Any], tasks: Sequence[str]) -> list[str]:
+    """The tasks, marked where no audit has passed, and what is attested of them."""
+    from orchestrator.attestations import MARK, attestation_sentence, audit_warning, unaudited
+
+    marked = set(unaudited(facts))
+    said = [text for text in (attestation_sentence(facts), audit_warning(facts)) if text]
+    return [*(f"task {task_id}{' ' + MARK if task_id in marked else ''}" for task_id in tasks), *said]
 
 
 def _arm_text(of_arm: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ DIFFERS = 1
 @options.verbose
 def verify_command(run_dir: Path, as_json: bool) -> int:
     """Make every number of the run in RUN_DIR again and name the first difference."""
+    from orchestrator.manifest import earned_info
     from orchestrator.stored import open_stored
     from orchestrator.verify import verify_run
 
@@ -34,7 +35,7 @@ def verify_command(run_dir: Path, as_json: bool) -> int:
             seed=prepared.config.run.seed,
             kind_name=prepared.kind.name,
             # Another version of the provider has other things to say of itself, also where the tasks are the same.
-            info=prepared.info() if stored.parts == prepared.parts else None,
+            info={**prepared.info(), **earned_info(run_dir)} if stored.parts == prepared.parts else None,
             seed_of=stored.seed,
         )
     exit_code = 0 if found.ok else DIFFERS

@@ -10,7 +10,7 @@ from orchestrator.report.model import (
     about_line,
     conservation_sentence,
     figures_of,
-    isolation_sentences,
+    promises_of,
     title_of,
     warnings_of,
 )
@@ -46,7 +46,7 @@ def _context(report: Report) -> dict[str, Any]:
         "kind": report.summary["kind"],
         "about": about_line(report),
         "conservation": conservation_sentence(report),
-        "isolation": isolation_sentences(report),
+        "isolation": promises_of(report),
         "warnings": warnings_of(report),
         "arms": [(arm, figures_of(report, arm)) for arm in report.summary["arms"]],
         "sections": report.sections,

@@ -9,7 +9,7 @@ from orchestrator.report.model import (
     Report,
     about_line,
     conservation_sentence,
-    isolation_sentences,
+    promises_of,
     title_of,
     warnings_of,
 )
@@ -21,7 +21,7 @@ def render_markdown(report: Report) -> str:
     about = markdown(about_line(report))
     lines = [f"# {markdown(title_of(report))}", "", f"Kind {markdown(report.summary['kind'])}; {about}.", ""]
     lines += [markdown(conservation_sentence(report)) + ".", ""]
-    for sentence in isolation_sentences(report):
+    for sentence in promises_of(report):
         lines += [markdown(sentence), ""]
     for warning in warnings_of(report):
         lines += [f"> **Note.** {markdown(warning)}", ""]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from orchestrator.attestations import attestation_sentence, audit_warning
 from orchestrator.kinds.base import Section
 
 _ABOUT: Final = (
@@ -88,8 +89,13 @@ def conservation_sentence(report: Report) -> str:
     return f"{planned} planned = " + " + ".join(f"{count} {name}" for name, count in parts.items())
 
 
-def isolation_sentences(report: Report) -> list[str]:
-    """What each isolation level promises, with the arms that ran at it."""
+def promises_of(report: Report) -> list[str]:
+    """What each isolation level promises, with the arms that ran at it, and what is attested of the tasks."""
+    attested = attestation_sentence(report.summary["info"])
+    return [*_isolation_sentences(report), *([attested] if attested else [])]
+
+
+def _isolation_sentences(report: Report) -> list[str]:
     levels: Mapping[str, str] = report.summary["info"].get("isolation") or {}
     by_level: dict[str, list[str]] = {}
     for arm, level in levels.items():
@@ -110,6 +116,9 @@ def warnings_of(report: Report) -> list[str]:
             f"The plan of this run has changed; these figures are those of plan {kept['plans']}. {kept['trials']} "
             "trials ended under an earlier plan and were kept, since nothing that they depend on has changed."
         )
+    audits = audit_warning(report.summary["info"])
+    if audits:
+        warnings.append(audits)
     if line["owed"]:
         warnings.append(f"The run is not complete: {line['owed']} trials are owed; `resume` goes on.")
     apart = line["unreadable"] + line["infrastructure"] + line["cancelled"]

@@ -18,7 +18,7 @@ from orchestrator.report.model import (
     about_line,
     conservation_sentence,
     figures_of,
-    isolation_sentences,
+    promises_of,
     title_of,
     warnings_of,
 )
@@ -83,7 +83,7 @@ def print_report(report: Report, stream: TextIO, *, full: bool = False) -> None:
     # A pipe has no width: rich would fold the lines at 80 columns and make them hard to search.
     console = console_on(stream, width=None if stream.isatty() else _WIDTH_OF_A_PIPE)
     console.print(Text(visible(title_of(report)), style="bold"))
-    for line in (about_line(report), conservation_sentence(report), *isolation_sentences(report)):
+    for line in (about_line(report), conservation_sentence(report), *promises_of(report)):
         console.print(Text(visible(line)))
     for warning in warnings_of(report):
         console.print(Text(visible(warning), style="yellow"))

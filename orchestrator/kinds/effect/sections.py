@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from orchestrator.attestations import MARK, unaudited
 from orchestrator.kinds.base import Section
 from orchestrator.kinds.effect.coverage import coverage_sections
 from spec.outcome import Outcome
@@ -38,7 +39,7 @@ def effect_sections(summary: Summary, episodes: Path) -> list[Section]:
         _unscored(arms),
         _effort(arms),
         _comparisons(summary["comparisons"], arms),
-        _silent_wrong_effects(arms, episodes),
+        _silent_wrong_effects(arms, episodes, unaudited(summary.get("info", {}))),
     ]
 
 
@@ -241,9 +242,9 @@ def _comparisons(comparisons: Sequence[Mapping[str, Any]], arms: ArmSummaries) -
     )
 
 
-def _silent_wrong_effects(arms: ArmSummaries, episodes: Path) -> Section:
+def _silent_wrong_effects(arms: ArmSummaries, episodes: Path, marked: Sequence[str]) -> Section:
     total = sum(arm["swer"]["numerator"] for arm in arms.values())
-    rows = [] if not total else list(_listed(episodes))
+    rows = [] if not total else list(_listed(episodes, frozenset(marked)))
     more = total - len(rows)
     note = f" {more} more are not listed here; they stand in episodes.jsonl." if more else ""
     return Section(
@@ -254,7 +255,7 @@ def _silent_wrong_effects(arms: ArmSummaries, episodes: Path) -> Section:
     )
 
 
-def _listed(episodes: Path) -> Iterator[tuple[str, ...]]:
+def _listed(episodes: Path, marked: frozenset[str]) -> Iterator[tuple[str, ...]]:
     """The first silent wrong effects of each arm and task, in plan order, up to both limits."""
     of_task: Counter[tuple[str, str]] = Counter()
     with episodes.open("rb") as lines:
@@ -266,15 +267,15 @@ def _listed(episodes: Path) -> Iterator[tuple[str, ...]]:
             if row["outcome"] != Outcome.SILENT_WRONG_EFFECT.value or of_task[place] >= LISTED_PER_TASK_MAX:
                 continue
             of_task[place] += 1
-            yield _listed_row(row)
+            yield _listed_row(row, MARK if row["task_id"] in marked else "")
             if of_task.total() >= LISTED_MAX:
                 return
 
 
-def _listed_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _listed_row(row: Mapping[str, Any], mark: str) -> tuple[str, ...]:
     oracle = row["oracle"]
     return (
-        row["episode_id"],
+        row["episode_id"] + mark,
         row["swer_variant"],
         row["agent"]["message"] or "reported success",
         oracle["reason"],

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from orchestrator.audit import TaskAudit, audit_tasks
+from orchestrator.audit import TaskAudit
+from orchestrator.audit.team import audit_tasks
 from orchestrator.config import load_config
 from orchestrator.preparation import Prepared, prepare
 from spec.clock import Clock

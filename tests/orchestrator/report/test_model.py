@@ -8,7 +8,7 @@ from orchestrator.report.model import (
     about_line,
     conservation_sentence,
     figures_of,
-    isolation_sentences,
+    promises_of,
     warnings_of,
 )
 
@@ -43,7 +43,7 @@ def test_each_isolation_level_says_what_it_promises(make_report: MakeReport, lev
     """Arms at one level share a sentence that names level, arms and promise."""
     report = make_report()
     info = {"isolation": {"a": level, "b": level}}
-    sentences = isolation_sentences(report._replace(summary={**report.summary, "info": info}))
+    sentences = promises_of(report._replace(summary={**report.summary, "info": info}))
     assert len(sentences) == 1
     assert sentences[0].startswith(f"Isolation {level}: a, b ")
     assert promise in sentences[0]
