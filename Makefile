@@ -39,6 +39,8 @@ test: $(VENV)/project.stamp ## lint, types, import rules, tests
 audits: $(VENV)/project.stamp ## audit our own providers and write the audits that they ship
 	$(BIN)/python -m orchestrator audit --config configs/reference.toml -o providers/mockmed/anchor.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/full.toml -o providers/mockmed/full.audit.json
+	$(BIN)/python -m orchestrator audit --config configs/ladder.toml -o providers/records/ladder.audit.json
+	$(BIN)/python -m orchestrator audit --config configs/variants.toml -o providers/records/variants.audit.json
 
 faults: $(VENV)/project.stamp ## break everything on purpose, an hour of it, and write docs/fault-card.md
 	$(BIN)/pytest tests/faults --faults=full

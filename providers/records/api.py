@@ -77,29 +77,38 @@ class Api:
         Raises:
             HTTPException: 401; there is no such session, or it has ended.
         """
+        return self.session_and_token(request)[1]
+
+    def session_and_token(self, request: Request) -> tuple[str, Lease]:
+        """As ``session``, with the token that names it."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             token = request.cookies.get(COOKIE, "")
         lease = self._base.lease(token)
         if lease is None:
             raise HTTPException(401, "there is no such session, or it has ended")
-        return lease
+        return token, lease
 
     async def save_encounter(self, request: Request) -> Response:
         """Save a new encounter."""
-        lease = self.session(request)
+        token, lease = self.session_and_token(request)
         draft, problems = parse_draft(await _json_body(request))
         if draft is None:
             raise HTTPException(422, "; ".join(problems))
-        status, background = await self.save(lease, draft)
+        status, background = await self.save(token, lease, draft)
         return answer({"status": "saved"} if status < 300 else {"error": _refusal(status)}, status, background)
 
-    async def save(self, lease: Lease, draft: Draft) -> tuple[int, BackgroundTask | None]:
+    async def save(self, token: str, lease: Lease, draft: Draft) -> tuple[int, BackgroundTask | None]:
         """Save a draft, for the API and the pages alike; the status, and what is to be done after the answer."""
         fault = FAULTS[lease.fault]
         status = await self._saves.save(lease.url, fault, draft)
-        background = BackgroundTask(self._saves.after_answer, lease.url, fault, draft) if fault.late_s else None
-        return status, background
+        if not fault.late and fault.afterwards is None:
+            return status, None
+
+        def ended() -> bool:
+            return self._base.lease(token) is None
+
+        return status, BackgroundTask(self._saves.after_answer, lease.url, fault, draft, ended)
 
     async def records(self, request: Request) -> Response:
         """Every encounter."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from providers.records.drafts import SOURCE_OTHER, TENANT
+from providers.records.drafts import SOURCE_OTHER, TENANT, USED_KEY
 from spec.reading import Record
 
 TARGET: Final = "p1"
@@ -27,14 +27,14 @@ def patient(ident: str, name: str, birth_date: str, record_number: str) -> Recor
     }
 
 
-def standing(patient_id: str, type: str, note: str) -> Record:
+def standing(patient_id: str, type: str, note: str, key: str | None = None) -> Record:
     """A row of table ``encounters`` that somebody else wrote; its id counts by itself."""
     return {
         "patient_id": patient_id,
         "type": type,
         "note": note,
         "source": SOURCE_OTHER,
-        "key": None,
+        "key": key,
         "clinician": "Dr. Ines Okoro",
         "seen_at": "2026-01-05T09:30:00+01:00",
         "tenant": TENANT,
@@ -56,7 +56,7 @@ PATIENTS: Final = (ZOE, *_BYSTANDERS)
 HOMONYMS: Final = (HOMONYM, *PATIENTS)
 
 CONSULT: Final = standing(TARGET, "Consult", "called back, please see today")
-EARLIER_TRIAGE: Final = standing(TARGET, TARGET_TYPE, "seen last week, stable")
+EARLIER_TRIAGE: Final = standing(TARGET, TARGET_TYPE, "seen last week, stable", USED_KEY)
 HOMONYM_TRIAGE: Final = standing("p0", TARGET_TYPE, "seen last week, stable")
 
 LADDER_GOAL: Final = (

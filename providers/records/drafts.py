@@ -10,6 +10,9 @@ FIELD_CHARS_MAX: Final = 256
 WEIGHT_UNIT: Final = "kg"
 WEIGHT_CODE: Final = "body-weight"
 TENANT: Final = "main"
+USED_KEY: Final = "form-7"
+"""The key of a form that was saved before; a client that loses count sends it again."""
+
 SOURCE_CLIENT: Final = "client"
 SOURCE_OTHER: Final = "other"
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, insert, update
 
-from providers.records.drafts import SOURCE_CLIENT, Draft
+from providers.records.drafts import SOURCE_CLIENT, USED_KEY, Draft
 from providers.records.tables import billing, encounters, outbox, patients
 from providers.records.writing import save
 
@@ -22,7 +22,10 @@ CONFUSED_PATIENT: Final = "p2"
 OTHER_TENANT: Final = "annex"
 NOTE_CHARS_KEPT: Final = 255
 HANG_S: Final = 1.5
-LATE_S: Final = 1.0
+LATE_S: Final = 0.5
+LATE_MAX_S: Final = 5.0
+"""When a late write lands: ``LATE_S`` after the session ends, as from a queue that is drained then, and in a session
+that goes on ``LATE_MAX_S`` after the answer."""
 
 Write = Callable[[Connection, Draft, str], object]
 """Writes what becomes of a draft: connection, draft, now."""
@@ -39,8 +42,8 @@ class Fault:
         paints: the banner says saved.
         commits: False where the transaction is taken back after the answer was decided.
         hang_s: seconds that the answer is held back after the commit.
-        late_s: seconds after the answer at which the write lands; 0 is before it.
-        afterwards: what is written ``late_s`` after the answer besides, where the first write is in time.
+        late: the write lands after the answer.
+        afterwards: what lands after the answer besides, where the first write is in time.
         deliveries: how often the client's one click is sent.
         gap_s: seconds between two deliveries.
     """
@@ -51,7 +54,7 @@ class Fault:
     paints: bool = True
     commits: bool = True
     hang_s: float = 0.0
-    late_s: float = 0.0
+    late: bool = False
     afterwards: Write | None = None
     deliveries: int = 1
     gap_s: float = 0.0
@@ -102,6 +105,10 @@ def _soft_delete_others(connection: Connection, draft: Draft, now: str) -> None:
     save(connection, draft, now)
 
 
+def _with_a_used_key(connection: Connection, draft: Draft, now: str) -> None:
+    save(connection, draft, now, key=USED_KEY)
+
+
 def _to_other_tenant(connection: Connection, draft: Draft, now: str) -> None:
     save(connection, draft, now, tenant=OTHER_TENANT)
 
@@ -146,10 +153,10 @@ FAULTS: Final[Mapping[str, Fault]] = {
         Fault("rejected_after_the_paint", _nothing, status=409),
         Fault("session_expired", _nothing, status=401, paints=False),
         Fault("committed_then_hung", save, hang_s=HANG_S),
-        Fault("lands_late", save, late_s=LATE_S),
-        Fault("second_row_late", save, late_s=LATE_S, afterwards=save),
+        Fault("lands_late", save, late=True),
+        Fault("second_row_late", save, afterwards=save),
         Fault("trigger_rewrites", save),
-        Fault("unique_refused", save, status=409),
+        Fault("unique_refused", _with_a_used_key, status=409),
         Fault("concurrent_edit_overwritten", _over_a_concurrent_edit),
         Fault("others_soft_deleted", _soft_delete_others),
         Fault("rolled_back", save, commits=False),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from oracle.effect import EffectJudge
+from providers.records.back_door import DatabaseBackDoor
 from providers.records.client import Client
 from providers.records.connection import Connection
 from providers.records.drafts import Draft
@@ -79,6 +80,14 @@ class RecordsFixture:
     def environment(self) -> RecordsEnvironment:
         """The only part that an arm gets, through a proxy."""
         return self._environment
+
+    @property
+    def back_door(self) -> DatabaseBackDoor:
+        """The way around the application, for an audit."""
+        desk = self._desk
+        return DatabaseBackDoor(
+            desk.storage, self._stored, self._environment, desk.connection, desk.base, self._token, self._record
+        )
 
     @property
     def read_path(self) -> ReadPath:

@@ -13,6 +13,7 @@ from providers.records.ladder import ladder
 from providers.records.manifest import pack_manifest
 from providers.records.shape import ECHO_TABLES, SCHEMA
 from providers.records.storages import take_choice
+from providers.records.variants import variants
 from spec.canonical import JsonObject
 from spec.errors import ConfigError, ProviderFault
 from spec.reading import ReadPath, RecordSchema
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from providers.records.storage import Stored
 
 VERSION: Final = "1.0.0"
-PACKS: Final[Mapping[str, Callable[[str], Pack]]] = {"ladder": ladder}
+PACKS: Final[Mapping[str, Callable[[str], Pack]]] = {"ladder": ladder, "variants": variants}
 SPLITS: Final = ("dev", "all")
 READS: Final = ("sql",)
 

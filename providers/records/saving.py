@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from providers.records.drafts import Draft
-from providers.records.faults import Fault, Write
+from providers.records.faults import LATE_MAX_S, LATE_S, Fault, Write
 from providers.records.storage import Access
 from providers.records.writing import paint
 from spec.clock import Clock
@@ -19,7 +19,8 @@ SAVED: str = "Encounter saved"
 ACCEPTED = 200
 CONFLICT = 409
 
-Later = Callable[[float, Callable[[], object]], None]
+_LOOK_S = 0.05
+"""How often a late write looks whether its session is over."""
 
 
 class Saves:
@@ -38,7 +39,7 @@ class Saves:
         if fault.paints:
             await self._access.run(url, lambda connection: paint(connection, SAVED, draft.patient_id))
         status = fault.status
-        if not self._is_late(fault):
+        if not fault.late:
             try:
                 await self._write(url, fault.write, draft, commit=fault.commits)
             except IntegrityError:
@@ -48,21 +49,27 @@ class Saves:
             await self._clock.sleep(fault.hang_s)
         return status
 
-    async def after_answer(self, url: str, fault: Fault, draft: Draft) -> None:
-        """Carry out what lands after the answer; a record that is closed by then is left alone."""
-        write = fault.write if self._is_late(fault) else fault.afterwards
+    async def after_answer(self, url: str, fault: Fault, draft: Draft, ended: Callable[[], bool]) -> None:
+        """Carry out what lands after the answer; a record that is closed by then is left alone.
+
+        Args:
+            url: of the database.
+            fault: the way of the save.
+            draft: what was saved.
+            ended: whether the session is over.
+        """
+        write = fault.write if fault.late else fault.afterwards
         if write is None:
             return
-        await self._clock.sleep(fault.late_s)
+        latest = self._clock.monotonic() + LATE_MAX_S
+        while not ended() and self._clock.monotonic() < latest:
+            await self._clock.sleep(_LOOK_S)
+        await self._clock.sleep(LATE_S)
         with anyio.CancelScope(shield=True):
             try:
                 await self._write(url, write, draft)
             except SQLAlchemyError:
                 return
-
-    @staticmethod
-    def _is_late(fault: Fault) -> bool:
-        return bool(fault.late_s) and fault.afterwards is None
 
     async def _write(self, url: str, write: Write, draft: Draft, *, commit: bool = True) -> None:
         now = self._clock.utc_now()

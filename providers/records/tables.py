@@ -100,16 +100,13 @@ CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN new.note := upper(new.note); RETURN new; END $$
 """
 _SHOUT_POSTGRES: Final = "CREATE TRIGGER shout BEFORE INSERT ON encounters FOR EACH ROW EXECUTE FUNCTION shout()"
-_ONE_A_TYPE: Final = "CREATE UNIQUE INDEX one_of_a_type ON encounters (patient_id, type)"
 _ONE_A_KEY: Final = 'CREATE UNIQUE INDEX one_of_a_key ON encounters ("key")'
 
 NOTES_SHOUTED: Final = "notes_shouted"
-ONE_OF_A_TYPE: Final = "one_of_a_type"
 ONE_OF_A_KEY: Final = "one_of_a_key"
 
 EXTRAS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     NOTES_SHOUTED: {"sqlite": (_SHOUT_SQLITE,), "postgresql": (_SHOUT_FUNCTION, _SHOUT_POSTGRES)},
-    ONE_OF_A_TYPE: {"sqlite": (_ONE_A_TYPE,), "postgresql": (_ONE_A_TYPE,)},
     ONE_OF_A_KEY: {"sqlite": (_ONE_A_KEY,), "postgresql": (_ONE_A_KEY,)},
 }
 """What a database can have built in besides its tables: name -> dialect -> statements."""

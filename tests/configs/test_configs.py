@@ -24,6 +24,7 @@ SHAPES = {
     "big": (20, ["screen_only", "effect_verified", "always_halt", "retry_on_error"], 100),
     "ladder": (10, ["screen", "effect_rest", "effect_full"], 9),
     "ladder-postgres": (10, ["screen", "effect_rest", "effect_full"], 9),
+    "variants": (20, ["screen_only", "effect_verified"], 5),
     "own-agent": (14, ["screen_only", "own_agent"], 3),
 }
 

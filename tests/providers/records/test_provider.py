@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from providers.records import Records
+from providers.records.faults import NOTE_CHARS_KEPT
 from providers.records.shape import ECHO_TABLES, RECORD_TABLES
 from providers.records.tables import METADATA
 from spec.contract import contract_problems, unresolved
 from spec.errors import ConfigError
 
 
-def test_every_task_can_be_judged() -> None:
+@pytest.mark.parametrize("pack", ["ladder", "variants"])
+def test_every_task_can_be_judged(pack: str) -> None:
     """No contract means nothing, and every parameter of goal and contract has a value."""
-    provider = Records()
+    provider = Records(pack=pack)
     for task in provider.tasks():
         params = provider.payload(task, 0, 7).params
         assert contract_problems(task.contract, provider.schema) == []
@@ -35,9 +37,10 @@ def test_payloads_are_pure_and_unlike() -> None:
     assert len(notes) == 30
 
 
-def test_the_ladder_gives_nothing_away() -> None:
-    """All its tasks have one goal, and its words name no fault."""
-    goals = {task.goal for task in Records().tasks()}
+@pytest.mark.parametrize("pack", ["ladder", "variants"])
+def test_the_goal_gives_nothing_away(pack: str) -> None:
+    """All tasks of a pack have one goal."""
+    goals = {task.goal for task in Records(pack=pack).tasks()}
     assert len(goals) == 1
 
 
@@ -69,3 +72,13 @@ def test_the_manifest_covers_every_task() -> None:
     tasks = manifest["tasks"]
     assert isinstance(tasks, list)
     assert [task["task_id"] for task in tasks] == [task.task_id for task in Records().tasks()]
+
+
+def test_every_payload_of_the_variants_can_go_wrong() -> None:
+    """The note is longer than what is kept of a cut one, and every weight changes when it is rounded."""
+    provider = Records(pack="variants")
+    for trial in range(50):
+        params = provider.payload(provider.tasks()[0], trial, 0).params
+        assert len(str(params["note"])) > NOTE_CHARS_KEPT
+        assert not str(params["weight_kg"]).endswith("0")
+        assert str(params["seen_at"]).endswith("+05:30")
