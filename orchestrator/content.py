@@ -66,7 +66,8 @@ def other_digest(
         fields: the line, parsed. A row says its seed.
         seed_of: ordinal -> seed, for lines without a row; None: nobody can say, and such lines are not looked at.
     """
-    seed = (fields.get("row") or {}).get("seed")
+    row = fields.get("row")
+    seed = row.get("seed") if isinstance(row, dict) else None
     if type(seed) is not int:
         if seed_of is None:
             return None

@@ -185,7 +185,7 @@ def _last_config(manifest: Mapping[str, Any], written: LoadedConfig, environ: Ma
     """The configuration of the last session: the manifest's, which nobody edits, or else what run.toml says."""
     try:
         return config_from_mapping(manifest["config"], written.folder, environ=environ).config
-    except (KeyError, TypeError, ConfigErrors):
+    except (KeyError, TypeError, AttributeError, ConfigErrors):
         return written.config
 
 

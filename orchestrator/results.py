@@ -103,6 +103,7 @@ def write_results(
 
     Raises:
         ConservationBroken: the counts do not add up, or are not those of the lines.
+        InputError: a row is none of this plan: somebody else wrote it into the journal.
         JournalUnwritable: the disk refused.
     """
     digest, scored = ResultsDigest(), Counter[str]()
@@ -138,6 +139,7 @@ def build_summary(
 
     Raises:
         ConservationBroken: the counts do not add up.
+        InputError: a row is none of this plan.
         ValueError: the rows are not those that the counts speak of.
     """
     line = conservation_line(counts)

@@ -259,7 +259,7 @@ def _summary_difference(
             seed=seed,
             results_digest=results_digest,
         )
-    except (ValueError, ConservationBroken) as error:
+    except (InputError, ValueError, ConservationBroken) as error:
         return Difference(EPISODES, "rows that give a summary", str(error))
     difference = first_difference(orjson.loads(orjson.dumps(expected)), summary, "", figures)
     return None if difference is None else difference._replace(where=f"{SUMMARY}: {difference.where}")

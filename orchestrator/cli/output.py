@@ -50,12 +50,25 @@ def answer_json(exit_code: int, body: Mapping[str, Any], error: Mapping[str, Any
     answer(to_json({"exit": exit_code, "error": error, **body}).decode())
 
 
+def answer_indented(value: object) -> None:
+    """Print a JSON value for a person to read."""
+    answer(seen(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()))
+
+
+def seen(text: str) -> str:
+    """JSON in which no text from outside can steer a terminal or break a line."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+
+
 def to_json(body: Mapping[str, Any]) -> bytes:
     """One line of JSON, without its line break; what UTF-8 cannot hold, as in a file's name, is a question mark."""
     try:
-        return orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS)
+        text = orjson.dumps(body, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:
-        return json.dumps(body, default=str, ensure_ascii=False).encode(errors="replace")
+        text = json.dumps(body, default=str, ensure_ascii=False).encode(errors="replace").decode()
+    return seen(text).encode()
 
 
 class KeptStdout:

@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 import click
-import orjson
 
 from orchestrator.cli import options
-from orchestrator.cli.output import answer, answer_json, say_safely, stdout_kept
+from orchestrator.cli.output import answer, answer_indented, answer_json, say_safely, stdout_kept
 
 DIFFERS = 1
 _WORDS = {True: "as recorded", False: "not as recorded", None: "nothing is recorded of this trial"}
@@ -41,6 +40,6 @@ def replay_command(run_dir: Path, key: str, as_json: bool) -> int:
         answer_json(exit_code, body)
     else:
         shown = replayed.row if replayed.row is not None else replayed.found
-        answer(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
+        answer_indented(shown)
         answer(f"{key}: {_WORDS[replayed.equal]}")
     return exit_code

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from orchestrator.cli import options
-from orchestrator.cli.output import answer, answer_json
+from orchestrator.cli.output import answer, answer_indented, answer_json, seen
 
 
 @click.command("trial", short_help="Show one trial with all its attempts.", context_settings=options.SETTINGS)
@@ -28,11 +28,11 @@ def trial_command(run_dir: Path, key: str, as_json: bool) -> int:
     else:
         answer("\n".join([f"{key}: {told.standing}", *map(_line_text, told.lines)]))
         if told.row is not None:
-            answer(orjson.dumps(told.row, option=orjson.OPT_INDENT_2).decode())
+            answer_indented(told.row)
     return 0
 
 
 def _line_text(line: dict[str, Any]) -> str:
     """One line of the journal for a person, the row apart."""
     facts = {name: value for name, value in line.items() if name not in ("type", "at", "row", "keys", "trial_digest")}
-    return f"{line['at']} {line['type']} {orjson.dumps(facts).decode()}"
+    return f"{line['at']} {line['type']} {seen(orjson.dumps(facts).decode())}"

@@ -88,6 +88,7 @@ class EffectDriver:
         """``arms`` and ``comparisons`` of summary.json, from the rows' file.
 
         Raises:
+            InputError: the file does not hold rows of this plan.
             ValueError: the file does not hold the rows that the counts speak of.
         """
         tasks = list(self._tasks.values())

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from orchestrator.metrics import PairedTask
+from spec.errors import InputError
 from spec.outcome import Outcome, SwerVariant
+from spec.text import describe
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,6 +42,11 @@ FROM read_json(?, format = 'newline_delimited', compression = 'none', columns = 
     arm: 'VARCHAR', task_id: 'VARCHAR', trial: 'UBIGINT', outcome: 'VARCHAR', swer_variant: 'VARCHAR',
     agent: 'STRUCT(reported_success BOOLEAN)', cost_usd: 'DOUBLE', latency_s: 'DOUBLE',
     env_fingerprint: 'STRUCT(usage_unknown JSON)'})
+"""
+
+_WHOLE: Final = """
+SELECT count(*) FROM episodes WHERE arm IS NULL OR task IS NULL OR trial IS NULL OR outcome IS NULL OR variant IS NULL
+    OR reported IS NULL OR cost_usd IS NULL OR latency_s IS NULL
 """
 
 _GROUPS: Final = """
@@ -101,7 +108,7 @@ def scan_episodes(episodes: Path, arms: Sequence[str], task_ids: Sequence[str], 
         paired: whether arms are to be compared; costs a join.
 
     Raises:
-        ValueError: the file holds something else than rows of this plan.
+        InputError: the file holds something else than rows of this plan.
     """
     import duckdb
 
@@ -110,8 +117,11 @@ def scan_episodes(episodes: Path, arms: Sequence[str], task_ids: Sequence[str], 
         _define_names(connection, arms, task_ids)
         try:
             connection.execute(_LOAD, [_literal_path(episodes)])
+            whole = connection.execute(_WHOLE).fetchone()
         except (duckdb.DataError, duckdb.InvalidInputException) as error:
-            raise ValueError(f"{episodes.name} is not made of rows of this plan: {error}") from None
+            raise InputError(f"{episodes} is not made of rows of this plan: {_first_line(error)}") from None
+        if whole is not None and whole[0]:
+            raise InputError(f"{episodes} is not made of rows of this plan: in {whole[0]} of them a value is missing")
         groups = [_group(values) for values in connection.execute(_GROUPS).fetchall()]
         return Scan(groups, _pairs(connection) if paired else {})
 
@@ -128,6 +138,10 @@ def _define_names(connection: DuckDBPyConnection, arms: Sequence[str], task_ids:
         connection.execute("DELETE FROM names")
         connection.execute(_NAME, {"names": [str(name) for name in names]})
         connection.execute(define)
+
+
+def _first_line(error: Exception) -> str:
+    return describe(error).partition(" LINE ")[0]
 
 
 def _literal_path(path: Path) -> str:

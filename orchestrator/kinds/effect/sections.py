@@ -15,7 +15,9 @@ import orjson
 from orchestrator.attestations import MARK, unaudited
 from orchestrator.kinds.base import Section
 from orchestrator.kinds.effect.coverage import coverage_sections
+from spec.errors import InputError
 from spec.outcome import Outcome
+from spec.text import describe
 
 LISTED_MAX: Final = 1_000
 """Silent wrong effects that a report lists; the rest is counted and stands in the rows' file."""
@@ -256,7 +258,11 @@ def _silent_wrong_effects(arms: ArmSummaries, episodes: Path, marked: Sequence[s
 
 
 def _listed(episodes: Path, marked: frozenset[str]) -> Iterator[tuple[str, ...]]:
-    """The first silent wrong effects of each arm and task, in plan order, up to both limits."""
+    """The first silent wrong effects of each arm and task, in plan order, up to both limits.
+
+    Raises:
+        InputError: a row is not of the public form: somebody else wrote it.
+    """
     of_task: Counter[tuple[str, str]] = Counter()
     with episodes.open("rb") as lines:
         for line in lines:
@@ -267,7 +273,10 @@ def _listed(episodes: Path, marked: frozenset[str]) -> Iterator[tuple[str, ...]]
             if row["outcome"] != Outcome.SILENT_WRONG_EFFECT.value or of_task[place] >= LISTED_PER_TASK_MAX:
                 continue
             of_task[place] += 1
-            yield _listed_row(row, MARK if row["task_id"] in marked else "")
+            try:
+                yield _listed_row(row, MARK if row["task_id"] in marked else "")
+            except (LookupError, TypeError) as error:
+                raise InputError(f"{episodes}: the row of {place} cannot be shown: {describe(error)}") from error
             if of_task.total() >= LISTED_MAX:
                 return
 
@@ -275,9 +284,9 @@ def _listed(episodes: Path, marked: frozenset[str]) -> Iterator[tuple[str, ...]]
 def _listed_row(row: Mapping[str, Any], mark: str) -> tuple[str, ...]:
     oracle = row["oracle"]
     return (
-        row["episode_id"] + mark,
-        row["swer_variant"],
-        row["agent"]["message"] or "reported success",
-        oracle["reason"],
+        str(row["episode_id"]) + mark,
+        str(row["swer_variant"]),
+        str(row["agent"]["message"] or "reported success"),
+        str(oracle["reason"]),
         f"{oracle['observed_count']} / {oracle['expected_count']}",
     )

@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from orchestrator.cli.output import error_json, failure_answer, plain_error, say, stdout_kept
+from orchestrator.cli.output import error_json, failure_answer, plain_error, say, stdout_kept, to_json
 from spec.errors import ConfigError, ConfigErrors, RunLocked
 
 
@@ -79,3 +82,11 @@ def test_closed_streams_disturb_nothing(config: Path, tmp_path: Path, closed: st
     assert done.returncode == 0
     assert done.stdout.count("\n") == lines
     assert all(line.startswith(b'{"seq":') for line in (tmp_path / "run" / "journal.jsonl").read_bytes().splitlines())
+
+
+@given(st.text(max_size=20))
+def test_an_answer_in_json_steers_no_terminal(text: str) -> None:
+    """Whatever a text from outside holds, it is read back as it was, and nothing unprintable is printed."""
+    printed = to_json({"text": text})
+    assert orjson.loads(printed)["text"] == text
+    assert printed.decode().isprintable()

@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.kinds.effect.scan import scan_episodes
 from orchestrator.metrics import PairedTask
+from spec.errors import InputError
 from spec.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -70,10 +71,12 @@ def test_a_path_is_never_a_pattern(anchor: FinishedRun, tmp_path: Path, name: st
     assert sum(group.rows for group in scan.groups) == 1
 
 
-@pytest.mark.parametrize("change", [{"arm": "other"}, {"task_id": "other"}, {"outcome": "fine"}, {"cost_usd": "much"}])
+@pytest.mark.parametrize(
+    "change", [{"arm": "other"}, {"task_id": "other"}, {"outcome": "fine"}, {"cost_usd": "much"}, {"latency_s": None}]
+)
 def test_what_is_no_row_of_the_plan_is_refused(anchor: FinishedRun, tmp_path: Path, change: dict[str, Any]) -> None:
     """A name or label outside the closed sets is an error, never a group of its own."""
-    with pytest.raises(ValueError, match="not made of rows of this plan"):
+    with pytest.raises(InputError, match="not made of rows of this plan"):
         scan_episodes(write(tmp_path / "r", [anchor.row(0) | change]), ARMS, anchor.plan.task_ids, paired=False)
 
 
@@ -81,5 +84,5 @@ def test_half_a_line_is_refused(anchor: FinishedRun, tmp_path: Path) -> None:
     """A file that was cut in the middle of a row is an error, never a smaller count."""
     path = anchor.write_episodes(tmp_path / "r")
     path.write_bytes(path.read_bytes()[:-400])
-    with pytest.raises(ValueError, match="not made of rows of this plan"):
+    with pytest.raises(InputError, match="not made of rows of this plan"):
         scan_episodes(path, ARMS, anchor.plan.task_ids, paired=False)
