@@ -86,8 +86,8 @@ def resumed_manifest(
         session: the number of the session that begins, from 1.
         attestations: what its tasks have earned by now; None for a kind without contracts.
     """
-    plans = list(manifest.get("plans") or [{"session": 1, "plan_digest": manifest.get("plan_digest")}])
-    if plans[-1]["plan_digest"] != prepared.plan_digest:
+    plans = _earlier_plans(manifest)
+    if plans[-1].get("plan_digest") != prepared.plan_digest:
         plans.append({"session": session, "plan_digest": prepared.plan_digest})
     now = {**_plan(prepared), **_attestations(attestations)}
     return {**manifest, **now, "plans": plans, "ended_at": None, "sessions": session}
@@ -100,6 +100,13 @@ def _attestations(attestations: JsonObject | None) -> dict[str, Any]:
 def earned_info(run_dir: Path) -> dict[str, Any]:
     """What ``info`` says of attestations: what its manifest says, and nothing where an earlier version wrote that."""
     return _attestations(read_manifest(run_dir).get(ATTESTATIONS))
+
+
+def _earlier_plans(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The plans that a run has had, as far as a file that anybody may have edited says so."""
+    said = manifest.get("plans")
+    plans = [plan for plan in said if isinstance(plan, dict)] if isinstance(said, list) else []
+    return plans or [{"session": 1, "plan_digest": manifest.get("plan_digest")}]
 
 
 def _plan(prepared: Prepared) -> dict[str, Any]:

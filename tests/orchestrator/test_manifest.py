@@ -20,6 +20,7 @@ from orchestrator.manifest import (
     git_commit,
     new_manifest,
     read_manifest,
+    resumed_manifest,
     versions,
     write_manifest,
 )
@@ -124,6 +125,14 @@ def test_it_is_written_whole_and_private(prepared: Prepared, tmp_path: Path) -> 
     assert read_manifest(tmp_path) == {**made, "parts": dict(made["parts"])}
     assert stat.S_IMODE((tmp_path / MANIFEST).stat().st_mode) == 0o600
     assert [entry.name for entry in tmp_path.iterdir()] == [MANIFEST]
+
+
+@pytest.mark.parametrize("plans", [None, 7, [], ["x", None], {"a": 1}], ids=repr)
+def test_plans_that_somebody_edited_stop_no_resume(prepared: Prepared, plans: object) -> None:
+    """What is no list of plans counts as the one plan that the file names."""
+    made = new_manifest(prepared, "r-1", STARTED)
+    gone_on = resumed_manifest({**made, "plans": plans}, prepared, 2)
+    assert gone_on["plans"] == [{"session": 1, "plan_digest": made["plan_digest"]}]
 
 
 @pytest.mark.parametrize("data", [None, b"", b"{", b"[1]", b"\xff"], ids=repr)
