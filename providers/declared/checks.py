@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from providers.declared.contracts import term_problems
 from providers.declared.model import Action, CommandTool, Declaration, HttpTool, TaskTable
@@ -15,6 +16,7 @@ from providers.declared.names import HERE_NAMES, made_names, trial_names
 from providers.declared.reading import Problem
 from providers.declared.templates import names_in
 from spec.canonical import Json
+from spec.environment import Tool
 from spec.text import nearest
 from spec.toml_lines import Place
 
@@ -43,6 +45,9 @@ def _file_problems(declaration: Declaration, home: Path) -> Iterator[Problem]:
             files += [(("reset", "sql", key, place), name) for place, name in enumerate(names)]
         if sql.dsn_env is not None and sql.database != "postgres":
             yield Problem(("reset", "sql", "dsn_env"), "names a server, and SQLite has none")
+        elif sql.dsn_env is not None and sql.oracle_role is None:
+            hint = "name a role that may log in and only reads, and give its password by record.where.password_env"
+            yield Problem(("reset", "sql", "dsn_env"), "needs oracle_role beside it", hint)
     if (openapi := declaration.tools.openapi) is not None:
         files.append((("tools", "openapi", "file"), openapi.file))
     for place, name in files:
@@ -219,6 +224,38 @@ def _action_problems(declaration: Declaration, action: Action, place: Place, nam
             re.compile(action.banner.saved)
         except re.error as error:
             yield Problem((*place, "banner", "saved"), f"is no regular expression: {error}")
+
+
+def operation_problems(declaration: Declaration, tools: Sequence[Tool]) -> list[Problem]:
+    """What concerns the operations of an OpenAPI file: names that clash, and actions that call what is not there."""
+    if declaration.tools.openapi is None:
+        return []
+    listed = {tool.name for tool in (*declaration.tools.http, *declaration.tools.command)}
+    by_name = {tool.name: tool for tool in tools}
+    problems = [
+        Problem(("tools", "openapi", "operations"), f"{name!r} is the name of several tools", "narrow the operations")
+        for name in by_name
+        if name in listed
+    ]
+    actions: list[tuple[Place, Action | None]] = [(("action",), declaration.action)]
+    actions += [((*place, "action"), task.action) for place, task in _with_places(declaration.tasks)]
+    for place, action in actions:
+        if action is None or action.tool in listed or declaration.tools.mcp is not None:
+            continue
+        if action.tool not in by_name:
+            hint = nearest(action.tool, [*listed, *by_name])
+            problems.append(Problem((*place, "tool"), f"there is no tool {action.tool!r}", hint))
+            continue
+        schema: Any = by_name[action.tool].parameters
+        for name in action.arguments:
+            if name not in schema["properties"]:
+                hint = nearest(name, list(schema["properties"]))
+                message = f"{action.tool} has no parameter of that name"
+                problems.append(Problem((*place, "arguments", name), message, hint))
+        for name in schema["required"]:
+            if name not in action.arguments:
+                problems.append(Problem((*place, "arguments"), f"{action.tool} needs {name!r}"))
+    return problems
 
 
 def _common_names(declaration: Declaration) -> set[str]:

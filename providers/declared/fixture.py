@@ -17,6 +17,7 @@ from providers.declared.templates import fill
 from providers.declared.tools.base import BoundTool
 from providers.declared.tools.command import command_tool
 from providers.declared.tools.http import http_tool
+from providers.declared.tools.openapi import openapi_tool
 from spec.canonical import Json
 from spec.reading import ReadPath
 
@@ -86,16 +87,22 @@ async def open_fixture(shared: Shared, task: TaskTable, values: Mapping[str, Jso
             known |= await run_command(declaration.reset.command, programs, known)
         for call in declaration.reset.http:
             known |= await send_reset(call, requests, known)
-        tools: list[BoundTool] = [
-            *(http_tool(tool, requests, known) for tool in declaration.tools.http),
-            *(command_tool(tool, programs, known) for tool in declaration.tools.command),
-        ]
+        tools = _bound_tools(shared, requests, programs, known)
         checked = shared.checked([bound.tool for bound in tools])
         environment = DeclaredEnvironment(tools, checked, task.action or declaration.action, known)
         return DeclaredFixture(environment, read_path(declaration.record, known), programs, closing)
     except BaseException:
         await closing.undo()
         raise
+
+
+def _bound_tools(shared: Shared, requests: Requests, programs: Programs, values: Mapping[str, Json]) -> list[BoundTool]:
+    tools = shared.declaration.tools
+    bound = [http_tool(tool, requests, values) for tool in tools.http]
+    bound += [command_tool(tool, programs, values) for tool in tools.command]
+    if tools.openapi is not None:
+        bound += [openapi_tool(tools.openapi, operation, requests, values) for operation in shared.operations]
+    return bound
 
 
 def read_path(record: RecordTable, values: Mapping[str, Json]) -> ReadPath:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from providers.declared.checks import declaration_problems
+from providers.declared.checks import declaration_problems, operation_problems
 from providers.declared.model import Declaration
 from providers.declared.names import HERE_NAMES, SQL_NAMES, trial_names
 from providers.declared.reading import Source, read_declaration
 from providers.declared.reset.scripts import Script, param_problems, read_script
+from providers.declared.tools.openapi_file import Operation, read_operations
 from spec.canonical import content_digest, digest_bytes
 from spec.errors import ConfigError, ConfigErrors
 from spec.text import nearest
@@ -26,6 +27,7 @@ class Loaded:
     Attributes:
         home: the folder in which it lies.
         template, trial: its SQL scripts.
+        operations: of the OpenAPI file.
         digest: of everything that it says, and of what stands in every file that it names.
     """
 
@@ -34,6 +36,7 @@ class Loaded:
     home: Path
     template: Sequence[Script]
     trial: Sequence[Script]
+    operations: Sequence[Operation]
     digest: str
 
 
@@ -45,7 +48,7 @@ def load_declaration(options: Mapping[str, Any], folder: Path) -> Loaded:
         folder: where the configuration lies.
 
     Raises:
-        ConfigError: the options are wrong.
+        ConfigError: the options are wrong, or the OpenAPI file is.
         ConfigErrors: with every problem of the declaration and its scripts.
     """
     path = _path(options, folder)
@@ -55,7 +58,12 @@ def load_declaration(options: Mapping[str, Any], folder: Path) -> Loaded:
     if problems:
         raise source.errors(problems)
     template, trial = _scripts(declaration, home)
-    return Loaded(declaration, source, home, template, trial, _digest(declaration, source, home))
+    openapi = declaration.tools.openapi
+    operations = () if openapi is None else read_operations(home / openapi.file, openapi.operations)
+    problems = operation_problems(declaration, [operation.tool for operation in operations])
+    if problems:
+        raise source.errors(problems)
+    return Loaded(declaration, source, home, template, trial, operations, _digest(declaration, source, home))
 
 
 def named_files(declaration: Declaration, home: Path) -> list[Path]:

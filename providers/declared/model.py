@@ -82,6 +82,10 @@ class SqlReset(Table):
     """Scripts that each trial adds; ``:name`` in them is a value of the trial, bound by the database's driver."""
     dsn_env: Variable | None = None
     """The environment variable that names your own PostgreSQL server; left out: one that is embedded."""
+    oracle_role: Text | None = None
+    """The role by which the oracle reads on your own server."""
+    databases_max: Annotated[int, Field(ge=1, le=1024)] = 16
+    """Databases of PostgreSQL that stand at once in a worker; a trial waits for one that is free."""
 
 
 class CommandReset(Table):

@@ -13,6 +13,8 @@ SQL_NAMES: Final = {
     "sqlite": ("database_path", "database_url"),
     "postgres": ("database_dsn", "database_name", "database_url"),
 }
+_FILE_OF_PASSWORD: Final = "database_password_file"  # noqa: S105 - a name, not a password
+"""Where the oracle of an embedded server finds its password."""
 
 
 def made_names(reset: Reset) -> list[str]:
@@ -20,6 +22,8 @@ def made_names(reset: Reset) -> list[str]:
     names: list[str] = []
     if reset.sql is not None:
         names += SQL_NAMES[reset.sql.database]
+        if reset.sql.database == "postgres" and reset.sql.dsn_env is None:
+            names.append(_FILE_OF_PASSWORD)
     if reset.command is not None:
         names += reset.command.keep
     for call in reset.http:

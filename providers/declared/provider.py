@@ -133,8 +133,7 @@ class Declared:
             await shared.close()
 
     async def _open_shared(self) -> Shared:
-        loaded = self._loaded
-        return await open_shared(loaded.declaration, loaded.home, loaded.template, loaded.trial)
+        return await open_shared(self._loaded)
 
 
 def _task(declaration: Declaration, table: TaskTable) -> Task:

@@ -9,17 +9,20 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from providers.declared.closing import Closing
-from providers.declared.model import Declaration
-from providers.declared.reset.scripts import Script
+from providers.declared.loading import Loaded
 from providers.declared.reset.sqlite import SqliteRecords
 from providers.declared.tools.base import Checked
 from providers.postgres import leftovers
 from spec.canonical import Json, canonical_json
 from spec.environment import Tool
+
+if TYPE_CHECKING:
+    from providers.declared.reset.postgres import PostgresRecords
 
 
 class Shared:
@@ -27,20 +30,21 @@ class Shared:
 
     Attributes:
         declaration: what is declared.
-        home: the folder in which the declaration lies.
+        operations: of its OpenAPI file.
         folder: private to this process.
     """
 
-    def __init__(self, declaration: Declaration, home: Path, folder: Path, closing: Closing) -> None:
-        self.declaration, self.home, self.folder = declaration, home, folder
-        self._closing = closing
+    def __init__(self, loaded: Loaded, folder: Path, closing: Closing) -> None:
+        self.declaration, self.operations, self.folder = loaded.declaration, loaded.operations, folder
+        self._home, self._closing = loaded.home, closing
         self._numbers = itertools.count(1)
         self._compiled: dict[bytes, Checked] = {}
         self.sqlite: SqliteRecords | None = None
+        self.postgres: PostgresRecords | None = None
 
     def own_values(self, folder: Path) -> dict[str, Json]:
         """What stands in every trial."""
-        return {"folder": str(folder), "here": str(self.home), "python": sys.executable}
+        return {"folder": str(folder), "here": str(self._home), "python": sys.executable}
 
     async def trial_folder(self, closing: Closing) -> Path:
         """A folder for one trial, removed when it is closed."""
@@ -51,6 +55,8 @@ class Shared:
 
     async def database(self, folder: Path, values: Mapping[str, Json], closing: Closing) -> dict[str, Json]:
         """A fresh database, where one is declared; what it is to be called by."""
+        if self.postgres is not None:
+            return await self.postgres.take(values, closing)
         if self.sqlite is None:
             return {}
         return await to_thread.run_sync(self.sqlite.make, folder, values)
@@ -67,16 +73,11 @@ class Shared:
         await self._closing.close()
 
 
-async def open_shared(
-    declaration: Declaration, home: Path, template: Sequence[Script], trial: Sequence[Script]
-) -> Shared:
+async def open_shared(loaded: Loaded) -> Shared:
     """Make what the trials share.
 
     Args:
-        declaration: what is declared.
-        home: the folder in which it lies.
-        template: scripts that every trial has in common.
-        trial: scripts that each trial adds.
+        loaded: the declaration with its files.
 
     Raises:
         ConfigError: a statement of the template fails.
@@ -85,11 +86,15 @@ async def open_shared(
     try:
         folder = await to_thread.run_sync(_private_folder)
         closing.add("the private folder", partial(to_thread.run_sync, leftovers.clear, folder))
-        shared = Shared(declaration, home, folder, closing)
-        sql = declaration.reset.sql
+        shared = Shared(loaded, folder, closing)
+        sql = loaded.declaration.reset.sql
         if sql is not None and sql.database == "sqlite":
-            shared.sqlite = SqliteRecords(folder, template, trial)
+            shared.sqlite = SqliteRecords(folder, loaded.template, loaded.trial)
             await to_thread.run_sync(shared.sqlite.prepare)
+        elif sql is not None:
+            from providers.declared.reset.postgres import open_records
+
+            shared.postgres = await open_records(sql, loaded.template, loaded.trial, closing)
     except BaseException:
         await closing.undo()
         raise

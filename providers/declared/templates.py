@@ -94,7 +94,7 @@ def fill_url(text: str, values: Mapping[str, Json]) -> str:
     """
 
     def place(match: re.Match[str]) -> str:
-        return _plain(match, values, as_text if match.start() == 0 else _quoted)
+        return _plain(match, values, as_text if match.start() == 0 else quoted)
 
     return _PLACE.sub(place, text)
 
@@ -104,7 +104,7 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _quoted(value: Json) -> str:
+def quoted(value: Json) -> str:
     """Percent-encoded; a segment of dots alone would be taken for a step through the path."""
     text = as_text(value)
     return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")

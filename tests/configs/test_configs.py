@@ -14,7 +14,7 @@ from arms.base import ArmTask
 from arms.environment import Environment, bind_environment
 from arms.loading import instantiate
 from orchestrator.config import choose_tasks, load_config
-from orchestrator.plugins import resolve_all
+from orchestrator.plugins import call_factory, resolve_all
 from spec.report import AgentReport
 
 CONFIGS = Path(orchestrator.__file__).parent.parent / "configs"
@@ -25,6 +25,8 @@ SHAPES = {
     "ladder": (10, ["screen", "effect_rest", "effect_full"], 9),
     "ladder-postgres": (10, ["screen", "effect_rest", "effect_full"], 9),
     "variants": (20, ["screen_only", "effect_verified"], 5),
+    "tickets": (6, ["screen_only", "retry_on_error", "always_halt"], 3),
+    "invoices": (5, ["screen_only", "always_halt"], 3),
     "own-agent": (14, ["screen_only", "own_agent"], 3),
 }
 
@@ -43,7 +45,8 @@ def own_agent() -> ModuleType:
 def provider_of(name: str) -> tuple[Any, Any, Any]:
     loaded = load_config(CONFIGS / f"{name}.toml", environ={})
     found, table = resolve_all(loaded), loaded.config.provider
-    return loaded, found, found.provider(pack=table.pack, split=table.split, options=table.options)
+    made = call_factory(found.provider, pack=table.pack, split=table.split, options=table.options, folder=loaded.folder)
+    return loaded, found, made
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -68,10 +68,13 @@ async def _call(
     body = {name: value for name, value in arguments.items() if name not in in_path | endpoint.query}
     query = {name: value for name, value in arguments.items() if name in endpoint.query}
     given = {name: "" for name in in_path if name not in values} | dict(values) | dict(arguments)
-    return await send(endpoint, requests, fill_url(endpoint.url, given), query, body)
+    with_body = endpoint.method not in _WITHOUT_BODY
+    return await send(endpoint, requests, fill_url(endpoint.url, given), query, body, with_body=with_body)
 
 
-async def send(endpoint: Endpoint, requests: Requests, url: str, query: JsonObject, body: Json) -> Answer:
+async def send(
+    endpoint: Endpoint, requests: Requests, url: str, query: JsonObject, body: Json, *, with_body: bool
+) -> Answer:
     """Send a call; a missing answer is what the endpoint says it is.
 
     Raises:
@@ -85,7 +88,7 @@ async def send(endpoint: Endpoint, requests: Requests, url: str, query: JsonObje
             headers=endpoint.headers,
             query=query_pairs(query),
             body=body,
-            with_body=endpoint.method not in _WITHOUT_BODY,
+            with_body=with_body,
         )
     except TimeoutError:
         if endpoint.fault_when_late:
