@@ -28,12 +28,15 @@ import anyio
 import duckdb
 
 from benchmarks.harness import machine
+from benchmarks.record_services import start_services
 from oracle.base import Channel, ChannelContext, ReadFailed
+from oracle.channels.fhir import FhirChannel
 from oracle.channels.file import FileChannel
 from oracle.channels.fs import FsChannel
+from oracle.channels.rest import RestChannel
 from oracle.channels.sql import SqlChannel
 from oracle.effect import judge
-from spec.canonical import Json
+from spec.canonical import Json, JsonObject
 from spec.clock import SystemClock
 from spec.contract import Effect, EffectKind
 from spec.reading import ReadPath, RecordSchema, Tables, TrueState
@@ -101,11 +104,31 @@ def tree(folder: Path, files: int) -> ReadPath:
     return ReadPath("fs", True, {"root": str(root)})
 
 
+def rest_record(folder: Path, rows: int) -> ReadPath:
+    """The same behind a JSON service, in pages of 100."""
+    table: JsonObject = {
+        "path": "encounters",
+        "rows": "rows",
+        "next": {"style": "url", "path": "next"},
+        "total": "total",
+    }
+    return ReadPath("rest", False, {"url": f"{start_services(rows)}/api", "tables": {"encounters": table}})
+
+
+def fhir_record(folder: Path, rows: int, **options: Json) -> ReadPath:
+    """Encounters on a FHIR server, in Bundles of 100."""
+    where: JsonObject = {"url": f"{start_services(rows)}/r4", "searches": {"encounters": "Encounter"}}
+    return ReadPath("fhir", False, {**where, "fields": {"encounters": {"note": "reasonCode[0].text"}}, **options})
+
+
 Case = tuple[Callable[[ChannelContext], Channel], Callable[[Path, int], ReadPath]]
 CASES: Final[Mapping[str, Case]] = {
     "sql": (SqlChannel, sqlite_record),
     **{f"file-{form}": (FileChannel, partial(file_record, form)) for form in ("json", "jsonl", "csv", "parquet")},
     "fs": (FsChannel, tree),
+    "rest": (RestChannel, rest_record),
+    "fhir": (FhirChannel, fhir_record),
+    "fhir-model": (FhirChannel, partial(fhir_record, check="model")),
 }
 """Name -> the channel, and what makes a record of some rows for it."""
 

@@ -24,7 +24,7 @@ effect to be judged, not a record that is unknown. A resource that may be gone b
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 import httpx
@@ -181,10 +181,10 @@ class _Record:
 
     def _take(self, table: str, kind: str, entry: Json, matched: set[str]) -> None:
         """Put an entry of a Bundle where it belongs."""
-        if not isinstance(entry, Mapping):
+        if not isinstance(entry, dict):
             raise NoReading("an entry of the Bundle is no object")
         search, body = entry.get("search"), entry.get("resource")
-        mode = search.get("mode") if isinstance(search, Mapping) else None
+        mode = search.get("mode") if isinstance(search, dict) else None
         if mode == "outcome" or _type(body) == "OperationOutcome":
             _refuse_errors(body)
             return
@@ -227,16 +227,16 @@ def explain(body: Json) -> str:
     """What an OperationOutcome says, in a clause: its first error, else its first issue; "" for anything else."""
     if _type(body) != "OperationOutcome":
         return ""
-    assert isinstance(body, Mapping)
+    assert isinstance(body, dict)
     issues = body.get("issue")
-    listed = [issue for issue in issues if isinstance(issue, Mapping)] if isinstance(issues, list) else []
+    listed = [issue for issue in issues if isinstance(issue, dict)] if isinstance(issues, list) else []
     listed.sort(key=lambda issue: issue.get("severity") not in _ERRORS)
     return _clause(listed[0]) if listed else ""
 
 
 def _clause(issue: JsonObject) -> str:
     details = issue.get("details")
-    text = issue.get("diagnostics") or (details.get("text") if isinstance(details, Mapping) else None)
+    text = issue.get("diagnostics") or (details.get("text") if isinstance(details, dict) else None)
     words = (issue.get("severity"), issue.get("code"))
     head = " ".join(word for word in words if isinstance(word, str))
     return f"{head}: {text}" if isinstance(text, str) else head
@@ -249,24 +249,24 @@ def _refuse_outcome(body: Json) -> None:
 
 
 def _refuse_errors(outcome: Json) -> None:
-    issues = outcome.get("issue") if isinstance(outcome, Mapping) else None
+    issues = outcome.get("issue") if isinstance(outcome, dict) else None
     if not isinstance(issues, list):
         raise NoReading("an outcome among the entries has no issues")
     for issue in issues:
-        if not isinstance(issue, Mapping) or issue.get("severity") in _ERRORS:
+        if not isinstance(issue, dict) or issue.get("severity") in _ERRORS:
             raise NoReading(f"the server reports of its search: {explain(outcome)}")
 
 
 def _bundle(answer: Answer) -> JsonObject:
     body = answer.body
     _refuse_outcome(body)
-    if not isinstance(body, Mapping) or body.get("resourceType") != "Bundle" or body.get("type") != "searchset":
+    if not isinstance(body, dict) or body.get("resourceType") != "Bundle" or body.get("type") != "searchset":
         raise NoReading("the answer is no Bundle of type searchset")
     return body
 
 
 def _next(reading: HttpReading, answer: Answer, bundle: JsonObject) -> httpx.URL | None:
-    links = [link for link in _list(bundle, "link") if isinstance(link, Mapping) and link.get("relation") == "next"]
+    links = [link for link in _list(bundle, "link") if isinstance(link, dict) and link.get("relation") == "next"]
     if not links:
         return None
     url = links[0].get("url")
@@ -283,4 +283,4 @@ def _list(bundle: JsonObject, name: str) -> Sequence[Json]:
 
 
 def _type(body: Json) -> Json:
-    return body.get("resourceType") if isinstance(body, Mapping) else None
+    return body.get("resourceType") if isinstance(body, dict) else None

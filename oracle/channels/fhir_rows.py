@@ -98,7 +98,7 @@ def resource_of(value: Json) -> JsonObject:
     Raises:
         NoReading: it is none, or only a part of one.
     """
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise NoReading("an entry has no resource")
     kind, ident = value.get("resourceType"), value.get("id")
     if type(kind) is not str or not kind:
@@ -116,5 +116,5 @@ def name_of(resource: JsonObject) -> str:
 
 
 def _is_subset(meta: Json) -> bool:
-    tags = meta.get("tag") if isinstance(meta, Mapping) else None
-    return isinstance(tags, list) and any(isinstance(tag, Mapping) and tag.get("code") == _SUBSETTED for tag in tags)
+    tags = meta.get("tag") if isinstance(meta, dict) else None
+    return isinstance(tags, list) and any(isinstance(tag, dict) and tag.get("code") == _SUBSETTED for tag in tags)

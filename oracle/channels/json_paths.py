@@ -1,13 +1,14 @@
 """Simple paths into a JSON value: ``data.items``, ``note[0].text``, or a JSON pointer such as ``/data/items``.
 
-A path names at most one place. A number is an index only where a list stands; a name that meets a list is an error,
-since it could mean any of its elements. ``""`` is the whole value.
+Values are those that a parser makes, of dicts and lists. A path names at most one place. A number is an index only
+where a list stands; a name that meets a list is an error, since it could mean any of its elements. ``""`` is the whole
+value.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from spec.canonical import Json
@@ -52,7 +53,7 @@ def find(value: Json, path: Path) -> Json:
         WrongPath: a name meets a list.
     """
     for step in path:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             value = value.get(step)
         elif isinstance(value, list):
             place = _index(step, path)
@@ -90,10 +91,16 @@ def without(value: Json, tree: Tree) -> Json:
 def _cut(value: Json, tree: Tree) -> object:
     if not tree:
         return value if value is None else _GONE
-    if isinstance(value, Mapping):
-        members = {name: _cut(item, tree[name]) if name in tree else item for name, item in value.items()}
-        kept = {name: item for name, item in members.items() if item is not _GONE}
-        return _GONE if members and not kept else kept
+    if isinstance(value, dict):
+        kept: dict[str, object] = dict(value)
+        for name, branch in tree.items():
+            if name in kept:
+                left = _cut(value[name], branch)
+                if left is _GONE:
+                    del kept[name]
+                else:
+                    kept[name] = left
+        return _GONE if value and not kept else kept
     if isinstance(value, list):
         return _cut_list(value, tree)
     return value

@@ -99,7 +99,8 @@ class Raw:
 @contextmanager
 def running_server() -> Iterator[RecordServer]:
     """A server that runs until the block ends."""
-    with socket.socket() as listener:
+    # named as TCP, since asyncio switches Nagle's delays off for no other socket
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         records = RecordServer(f"http://127.0.0.1:{listener.getsockname()[1]}")
