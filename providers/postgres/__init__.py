@@ -2,7 +2,7 @@
 
 from providers.postgres.existing import check_programs, check_server, existing_logins
 from providers.postgres.logins import Login, Logins
-from providers.postgres.pool import Build, DatabasePool, PoolSettings, open_pool
+from providers.postgres.pool import Build, DatabasePool, PoolSettings, Seed, open_pool
 from providers.postgres.script import from_script, run_script
 from providers.postgres.server import EmbeddedServer, start_server
 from providers.postgres.settings import ServerSettings
@@ -14,6 +14,7 @@ __all__ = [
     "Login",
     "Logins",
     "PoolSettings",
+    "Seed",
     "ServerSettings",
     "check_programs",
     "check_server",

@@ -62,6 +62,7 @@ async def drop_database(server: Connection, name: str, *, force: bool = True) ->
 
 async def grant_rows(connection: Connection, logins: Logins) -> None:
     """Let the app write the rows of every table of a database, and the oracle read them; neither can change a table."""
+    await connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # older servers let everybody
     schemas = [row[0] for row in await (await connection.execute(_SCHEMAS)).fetchall()]
     app = (_IN_TABLES, _IN_SEQUENCES) if logins.app.user in _others(logins) else ()
     oracle = (_READ_TABLES, _READ_SEQUENCES) if logins.oracle.user in _others(logins) else ()

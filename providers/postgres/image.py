@@ -128,19 +128,20 @@ async def take_image(connection: Connection, bytes_max: int = IMAGE_BYTES_MAX) -
     )
 
 
-async def restore(connection: Connection, image: Image) -> None:
+async def restore(connection: Connection, image: Image, *, shape_checked: bool = True) -> None:
     """Put a database back to its image, in one transaction.
 
     Args:
         connection: the owner's, in that database; nobody else is in it.
         image: of its template.
+        shape_checked: also look for changes that are no rows; takes a third of the time.
 
     Raises:
         ProviderFault: its tables, functions or rights are no longer those of the template.
         psycopg.Error: the server refuses a step.
     """
     async with connection.transaction():
-        if await digest_of(connection) != image.digest:
+        if shape_checked and await digest_of(connection) != image.digest:
             raise ProviderFault("tables, functions, triggers or rights of a database were changed in its trial")
         await _run(connection, "; ".join(image.before))
         async with connection.cursor() as cursor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Final
 
 import anyio
 import psycopg
@@ -33,9 +34,12 @@ from spec.errors import ProviderFault
 Build = Callable[[Login, str], Awaitable[None]]
 """Makes tables and first rows in an empty database: called once, with the owner's login and the database's name."""
 
-_ROUND_S = 0.002
+Seed = Callable[[Connection], Awaitable[None]]
+"""Writes what a trial finds in its database besides, as the owner, in one transaction."""
 
-_END_SESSIONS = """
+_ROUND_S: Final = 0.002
+
+_END_SESSIONS: Final = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = %s AND usesysid IS NOT NULL
 """
 """The server's own workers have no user. The kind of a session is not asked: of another role's session it is hidden."""
@@ -50,6 +54,8 @@ class PoolSettings:
     """How long a trial waits for a database that another one has."""
     step_deadline_s: float = 30.0
     """For making, putting back or dropping one database."""
+    shape_checked: bool = True
+    """Whether a database is looked at for more than changed rows; for nothing where no trial has the owner's login."""
 
 
 class DatabasePool:
@@ -65,6 +71,7 @@ class DatabasePool:
         self._image: Image | None = None
         self._slots = anyio.Semaphore(settings.databases_max)
         self._ready: list[str] = []
+        self._inside: dict[str, Connection] = {}
         self._names: set[str] = set()
         self._named = 0
 
@@ -73,12 +80,30 @@ class DatabasePool:
         """The template's name, equal for all databases of this pool."""
         return self._run.name(TEMPLATE)
 
-    async def take(self) -> str:
+    async def take(self, seed: Seed | None = None) -> str:
         """The name of a fresh database, for this caller alone until it is given back; never one that was told before.
 
+        Args:
+            seed: writes the caller's own rows into it.
+
         Raises:
-            ProviderFault: none became free in time, or none can be made.
+            ProviderFault: none became free in time, none can be made, or the server refuses the rows.
         """
+        name = await self._free()
+        if seed is None:
+            return name
+        try:
+            async with _faults("the rows of a record could not be written"):
+                with self._step():
+                    inside = self._inside.pop(name, None) or await connect(self.logins.owner, name)
+                    async with inside, inside.transaction():
+                        await seed(inside)
+        except BaseException:
+            await self.give_back(name)
+            raise
+        return name
+
+    async def _free(self) -> str:
         bound = self._settings
         try:
             with anyio.fail_after(bound.wait_deadline_s):
@@ -119,6 +144,9 @@ class DatabasePool:
             ProviderFault: some of them are still there.
         """
         with anyio.CancelScope(shield=True):
+            for inside in self._inside.values():
+                await inside.close()
+            self._inside.clear()
             for name in [*self._names, self.template] if drop else ():
                 await self._drop(name)
             await self._control.close()
@@ -171,18 +199,22 @@ class DatabasePool:
 
     async def _reset(self, name: str, new: str) -> None:
         assert self._image is not None
-        server = await self._server()
+        server, inside = await self._server(), self._inside.pop(name, None)
+        if inside is not None:
+            await inside.close()
         while (await (await server.execute(_END_SESSIONS, [name])).fetchall())[0][0]:
             await self._clock.sleep(_ROUND_S)
         await rename_database(server, name, new)
         self._names.discard(name)
-        async with await connect(self.logins.owner, new) as connection:
-            await restore(connection, self._image)
+        inside = self._inside[new] = await connect(self.logins.owner, new)
+        await restore(inside, self._image, shape_checked=self._settings.shape_checked)
 
     async def _drop(self, name: str) -> None:
         """Drop a database, also when the caller is being cancelled; what stays is tried again at the end."""
         self._names.add(name)
         with anyio.move_on_after(self._settings.step_deadline_s, shield=True), suppress(psycopg.Error):
+            if (inside := self._inside.pop(name, None)) is not None:
+                await inside.close()
             await drop_database(await self._server(), name)
             self._names.discard(name)
 

@@ -12,7 +12,9 @@ from typing import Final, NamedTuple, TypeVar
 
 import anyio
 from anyio import to_thread
-from sqlalchemy import Connection, insert, make_url, select
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+from sqlalchemy import Connection, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from providers.postgres import (
@@ -75,20 +77,12 @@ class PostgresStorage:
         self._server: EmbeddedServer | None = None
         self._pools: dict[Sequence[str], DatabasePool] = {}
         self._opening = anyio.Lock()
-        self._owner, self._reader = PostgresAccess(), PostgresAccess(dict(READING))
-        self._writer = PostgresAccess()
+        self._reader, self._writer = PostgresAccess(dict(READING)), PostgresAccess()
 
     async def open(self, template: Template) -> Stored:
         """A prepared database with the template's rows."""
         pool = await self._pool(tuple(template.extras))
-        name = await pool.take()
-        try:
-            await self._owner.run(_url(pool.logins.owner, name), partial(_write_rows, template))
-        except BaseException as error:
-            await pool.give_back(name)
-            if isinstance(error, SQLAlchemyError):
-                raise ProviderFault(f"the rows of a record could not be written: {_first_line(error)}") from error
-            raise
+        name = await pool.take(partial(_write_rows, template))
         where = {"url": pool.logins.oracle.url(name), "template": template.name, **self._password(pool.logins.oracle)}
         return Stored(_url(pool.logins.app, name), where, _Lent(pool, name))
 
@@ -107,7 +101,7 @@ class PostgresStorage:
 
     async def close(self) -> None:
         """Drop every database, and end the server where it is ours."""
-        for access in (self._owner, self._reader, self._writer):
+        for access in (self._reader, self._writer):
             access.close()
         pools, self._pools = list(self._pools.values()), {}
         server, self._server = self._server, None
@@ -127,8 +121,10 @@ class PostgresStorage:
         """The pool of databases with these things built in; the first one starts the server."""
         async with self._opening:
             if extras not in self._pools:
-                settings = PoolSettings(databases_max=self._place.databases_max)
-                self._pools[extras] = await open_pool(await self._logins(), _builder(extras), settings, self._clock)
+                logins = await self._logins()
+                alike = logins.app.user == logins.owner.user  # else nobody in a trial can change a table
+                settings = PoolSettings(databases_max=self._place.databases_max, shape_checked=alike)
+                self._pools[extras] = await open_pool(logins, _builder(extras), settings, self._clock)
             return self._pools[extras]
 
     async def _logins(self) -> Logins:
@@ -159,16 +155,21 @@ def _fill(template: Template, connection: Connection) -> None:
     fill(connection, template)
 
 
-def _write_rows(template: Template, connection: Connection) -> None:
+async def _write_rows(template: Template, connection: AsyncConnection[TupleRow]) -> None:
     """The rows that stand before the trial; what is built in does not see them, as if it had been built in after."""
-    for name, rows in template.rows.items():
-        if not rows:
-            continue
-        if template.extras:
-            connection.exec_driver_sql(f"ALTER TABLE {name} DISABLE TRIGGER USER")
-        connection.execute(insert(METADATA.tables[name]), [dict(row) for row in rows])
-        if template.extras:
-            connection.exec_driver_sql(f"ALTER TABLE {name} ENABLE TRIGGER USER")
+    async with connection.cursor() as cursor:
+        for name, rows in template.rows.items():
+            if not rows:
+                continue
+            table = sql.Identifier(name)
+            if template.extras:
+                await cursor.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(table))
+            columns = sql.SQL(", ").join(map(sql.Identifier, rows[0]))
+            values = sql.SQL(", ").join(map(sql.Placeholder, rows[0]))
+            statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(table, columns, values)
+            await cursor.executemany(statement, [dict(row) for row in rows])
+            if template.extras:
+                await cursor.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(table))
 
 
 def _read_tables(tables: Sequence[str], connection: Connection) -> Tables:

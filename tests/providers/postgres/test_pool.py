@@ -15,6 +15,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from providers.postgres import DatabasePool, EmbeddedServer, Login, PoolSettings, open_pool
 from providers.postgres.binaries import find_programs
 from providers.postgres.databases import connect
+from providers.postgres.image import Connection
 from spec.clock import SystemClock
 from spec.errors import ProviderFault
 from tests.providers.postgres.records import MESS, build, contents
@@ -140,6 +141,28 @@ async def test_the_pool_is_bounded_and_waiting_ends(pool: DatabasePool) -> None:
         group.start_soon(third)
         await pool.give_back(first)
     assert taken not in ([first], [second])
+
+
+@pytest.mark.anyio
+async def test_a_trial_brings_rows_of_its_own(postgres_server: EmbeddedServer, pool: DatabasePool) -> None:
+    """A seed's rows are there when the database is handed out, and gone for the next; one that fails takes no place."""
+
+    async def seed(connection: Connection) -> None:
+        await connection.execute("INSERT INTO empty DEFAULT VALUES")
+
+    async def wrong(connection: Connection) -> None:
+        await connection.execute("INSERT INTO empty DEFAULT VALUES")
+        await connection.execute("INSERT INTO nowhere DEFAULT VALUES")
+
+    count, oracle = "SELECT count(*) FROM empty", postgres_server.logins.oracle
+    for _ in range(3):
+        name = await pool.take(seed)
+        assert await run(oracle, name, count) == [(1,)]
+        await pool.give_back(name)
+        with pytest.raises(ProviderFault, match='could not be written: relation "nowhere"'):
+            await pool.take(wrong)
+    assert await run(oracle, await pool.take(), count) == [(0,)]
+    assert pool.replaced == 0
 
 
 @pytest.mark.anyio
