@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Annotated, Final, Literal
 
 import httpx
@@ -34,10 +35,12 @@ from pydantic import Field, model_validator
 from oracle.base import ChannelContext, ReadFailed
 from oracle.channels.failing import NoReading, failed
 from oracle.channels.fhir_rows import COLUMNS, ModelCheck, RowMaker, name_of, resource_of
+from oracle.channels.gathering import GatheredRows
 from oracle.channels.http import BOUNDS, Answer, Bounds, HttpClient, HttpReading, read_in_time
 from oracle.channels.http_address import HttpWhere, address_of, parse_where
 from oracle.channels.paging import JsonPath
-from spec.canonical import Json, JsonObject
+from oracle.rows import DIGEST_BYTES
+from spec.canonical import Json, JsonObject, canonical_json
 from spec.reading import ChannelName, ReadPath, Record, Tables
 
 _ACCEPT: Final = "application/fhir+json"
@@ -114,13 +117,38 @@ class FhirChannel:
         return await read_in_time(record.read, address)
 
 
+class _Table:
+    """The rows of one table, each resource once.
+
+    Attributes:
+        rows: the rows.
+    """
+
+    def __init__(self) -> None:
+        self.rows = GatheredRows()
+        self._digests: dict[str, bytes] = {}
+
+    def keep(self, name: str, row: Record) -> None:
+        """Add the row of a resource, or see that it is the one that is there.
+
+        Raises:
+            NoReading: another state of the resource is there.
+        """
+        digest = blake2b(canonical_json(row), digest_size=DIGEST_BYTES).digest()
+        known = self._digests.setdefault(name, digest)
+        if known is digest:
+            self.rows.add([row])
+        elif known != digest:
+            raise NoReading(f"{name} changed while it was read")
+
+
 class _Record:
     """One reading of one record: its tables as they fill."""
 
     def __init__(self, reading: HttpReading, where: FhirWhere, check: ModelCheck | None) -> None:
         self._reading, self._where, self._check = reading, where, check
         self._makers: dict[str, RowMaker] = {}
-        self._tables: dict[str, dict[tuple[str, str], Record]] = {}
+        self._tables: dict[str, _Table] = {}
 
     async def read(self) -> Tables:
         """Every table.
@@ -129,7 +157,7 @@ class _Record:
             NoReading: one of them is not whole.
         """
         for table in (*self._where.searches, *self._where.included):
-            self._tables[table] = {}
+            self._tables[table] = _Table()
         for table, search in self._where.searches.items():
             try:
                 if found := _READ.fullmatch(search):
@@ -138,7 +166,7 @@ class _Record:
                     await self._search(table, search)
             except NoReading as error:
                 raise NoReading(f"table {table!r}: {error}") from None
-        return {table: list(rows.values()) for table, rows in self._tables.items()}
+        return {name: table.rows.finish() for name, table in self._tables.items()}
 
     async def _get(self, table: str, path: str, kind: str, ident: str) -> None:
         answer = await self._reading.get(self._reading.url(path))
@@ -206,10 +234,9 @@ class _Record:
         if maker is None:
             fields = self._where.columns.get(table, {})
             maker = self._makers[table] = RowMaker(fields, self._where.ignored)
-        row = maker.row(resource)
-        key = (str(resource["resourceType"]), str(resource["id"]))
-        if self._tables.setdefault(table, {}).setdefault(key, row) != row:
-            raise NoReading(f"{name_of(resource)} changed while it was read")
+        if table not in self._tables:
+            self._tables[table] = _Table()
+        self._tables[table].keep(name_of(resource), maker.row(resource))
 
     def _total(self, bundle: JsonObject, before: int | None) -> int | None:
         """How many matches the server says there are; no page may say another number."""

@@ -34,7 +34,7 @@ IDLE_S_MAX: Final = 2.0
 """Connections idle for longer are given up: a server that closes one just as it is used would cost a reading."""
 
 ANSWER_BYTES_MAX: Final = 64 * 2**20
-READING_BYTES_MAX: Final = 256 * 2**20
+READING_BYTES_MAX: Final = 4 * 2**30
 READING_PAGES_MAX: Final = 10_000
 EXPLANATION_BYTES_MAX: Final = 64 * 2**10
 """Of an answer that is an error, no more is read to find its reason."""

@@ -7,12 +7,14 @@ rows of another one again (a service that does not know the parameter sends its 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal, Protocol
 
 import httpx
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from oracle.channels.failing import NoReading
+from oracle.channels.gathering import GatheredRows
 from oracle.channels.http import Answer, HttpReading
 from oracle.channels.json_paths import Path, WrongPath, find, parse_path
 from spec.canonical import Json, content_digest
@@ -44,7 +46,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self.rows: list[Record] = []
+        self.rows = GatheredRows()
         self.pages = self.last_rows = 0
         self.total: int | None = None
 
@@ -209,7 +211,7 @@ class ListPlan(_Strict):
     etag: bool = False
 
 
-async def read_list(reading: HttpReading, url: httpx.URL, plan: ListPlan) -> list[Record]:
+async def read_list(reading: HttpReading, url: httpx.URL, plan: ListPlan) -> Sequence[Record]:
     """Read a list, all pages of it.
 
     Raises:
@@ -236,7 +238,7 @@ async def read_list(reading: HttpReading, url: httpx.URL, plan: ListPlan) -> lis
         raise NoReading(f"page {max(1, len(asked))}: {error}") from None
     if seen.total is not None and len(seen.rows) != seen.total:
         raise NoReading(f"{len(seen.rows)} rows came, but the service says {seen.total}")
-    return seen.rows
+    return seen.rows.finish()
 
 
 def at(body: Json, path: Path) -> Json:
@@ -270,7 +272,7 @@ def _take_rows(rows: list[Record], seen: Progress, digests: set[str]) -> None:
         digests.add(digest)
     seen.pages += 1
     seen.last_rows = len(rows)
-    seen.rows.extend(rows)
+    seen.rows.add(rows)
 
 
 def _take_total(answer: Answer, plan: ListPlan, seen: Progress) -> None:

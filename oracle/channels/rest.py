@@ -85,7 +85,7 @@ class RestChannel:
 
 
 async def _read_tables(reading: HttpReading, tables: Mapping[str, RestTable]) -> Tables:
-    read: dict[str, list[Record]] = {}
+    read: dict[str, Sequence[Record]] = {}
     for name, table in tables.items():
         try:
             read[name] = await read_list(reading, reading.url(table.path), table)

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from oracle.base import ChannelContext, ReadFailed
 from oracle.channels.http import (
-    ANSWER_BYTES_MAX,
+    READING_BYTES_MAX,
     Bounds,
     HttpClient,
     HttpReading,
@@ -188,7 +188,7 @@ def test_an_answer_is_read_no_further_than_its_bound(server: RecordServer) -> No
     bounds = Bounds(answer_bytes_max=1000)
     for app in (bomb, Raw(*[b" " * 600] * 3)):
         answer = read_rows(server, app, bounds=bounds)
-        assert answer == ReadFailed(f"more than 1000 bytes in an answer, or {4 * ANSWER_BYTES_MAX} in a reading")
+        assert answer == ReadFailed(f"more than 1000 bytes in an answer, or {READING_BYTES_MAX} in a reading")
 
 
 def test_a_reading_is_bound_as_a_whole(server: RecordServer) -> None:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from oracle.base import ChannelContext, ReadFailed
 from oracle.channels.rest import RestChannel
+from oracle.rows import ROWS_IN_MEMORY_MAX, StoredRows
 from spec.canonical import Json
 from spec.clock import SystemClock
 from spec.reading import ReadPath, Tables
@@ -290,6 +291,16 @@ def test_a_thousand_rows_are_read(server: RecordServer) -> None:
     server.serve({"/notes": Listing(rows, cap=100)})
     assert read_table(server, {**LINKED, "total": "meta.total"}) == {"notes": rows}
     assert len(server.asked) == 10
+
+
+def test_a_large_table_goes_to_disk(server: RecordServer) -> None:
+    """Its rows are the same, and in order."""
+    rows = numbered(ROWS_IN_MEMORY_MAX + 3)
+    server.serve({"/notes": Listing(rows, cap=4000)})
+    answer = read_table(server, LINKED)
+    assert not isinstance(answer, ReadFailed)
+    assert isinstance(answer["notes"], StoredRows)
+    assert list(answer["notes"]) == rows
 
 
 def test_the_channel_says_how_it_works() -> None:
