@@ -88,6 +88,11 @@ async def open_fixture(shared: Shared, task: TaskTable, values: Mapping[str, Jso
         for call in declaration.reset.http:
             known |= await send_reset(call, requests, known)
         tools = _bound_tools(shared, requests, programs, known)
+        if declaration.tools.mcp is not None:
+            from providers.declared.tools.mcp import mcp_tools
+
+            assert shared.mcp is not None
+            tools += await mcp_tools(declaration.tools.mcp, shared.mcp, folder, bytes_max, known, closing)
         checked = shared.checked([bound.tool for bound in tools])
         environment = DeclaredEnvironment(tools, checked, task.action or declaration.action, known)
         return DeclaredFixture(environment, read_path(declaration.record, known), programs, closing)

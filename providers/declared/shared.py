@@ -23,6 +23,7 @@ from spec.environment import Tool
 
 if TYPE_CHECKING:
     from providers.declared.reset.postgres import PostgresRecords
+    from providers.declared.tools.mcp import McpThread
 
 
 class Shared:
@@ -41,6 +42,7 @@ class Shared:
         self._compiled: dict[bytes, Checked] = {}
         self.sqlite: SqliteRecords | None = None
         self.postgres: PostgresRecords | None = None
+        self.mcp: McpThread | None = None
 
     def own_values(self, folder: Path) -> dict[str, Json]:
         """What stands in every trial."""
@@ -95,6 +97,11 @@ async def open_shared(loaded: Loaded) -> Shared:
             from providers.declared.reset.postgres import open_records
 
             shared.postgres = await open_records(sql, loaded.template, loaded.trial, closing)
+        if loaded.declaration.tools.mcp is not None:
+            from providers.declared.tools.mcp import start_thread
+
+            shared.mcp = await start_thread()
+            closing.add("the thread of the MCP client", shared.mcp.close)
     except BaseException:
         await closing.undo()
         raise
