@@ -8,7 +8,8 @@ from typing import Final
 
 import pytest
 
-from orchestrator.audit import TaskAudit, document_for, shipped_path, to_bytes
+from orchestrator.audit import TaskAudit, document_for, find_audit, shipped_path, to_bytes
+from orchestrator.audit.team import red_team
 from orchestrator.config import load_config
 from orchestrator.preparation import Prepared, prepare
 
@@ -26,3 +27,26 @@ def test_a_shipped_audit_is_fresh(attack: Callable[[Prepared], list[TaskAudit]],
     path = shipped_path(prepared)
     assert path is not None
     assert path.read_bytes() == to_bytes(document_for(prepared, audits))
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("name", ["ladder.toml", "variants.toml"])
+def test_a_shipped_audit_of_the_record_application_is_fresh(name: str) -> None:
+    """The same with a real service and real databases."""
+    prepared = prepare(load_config(CONFIGS / name, environ={}))
+    audits = red_team(prepared)
+    assert [audit.task_id for audit in audits if not audit.passed] == []
+    path = shipped_path(prepared)
+    assert path is not None
+    assert path.read_bytes() == to_bytes(document_for(prepared, audits))
+
+
+@pytest.mark.parametrize(
+    "name", ["reference.toml", "full.toml", "ladder.toml", "variants.toml", "ladder-postgres.toml"]
+)
+def test_our_configurations_are_audited(name: str) -> None:
+    """For each of them an audit is found that is of this pack and this code, and every task has passed."""
+    document, problem = find_audit(prepare(load_config(CONFIGS / name, environ={})))
+    assert problem == ""
+    assert document is not None
+    assert all(entry.passed for entry in document.tasks)
