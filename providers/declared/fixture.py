@@ -29,9 +29,14 @@ class DeclaredFixture:
     """A record that was reset for one trial; made by ``open_fixture``."""
 
     def __init__(
-        self, environment: DeclaredEnvironment, read_path: ReadPath, programs: Programs, closing: Closing
+        self,
+        environment: DeclaredEnvironment,
+        read_path: ReadPath,
+        values: Mapping[str, Json],
+        programs: Programs,
+        closing: Closing,
     ) -> None:
-        self._environment, self._read_path = environment, read_path
+        self._environment, self._read_path, self._values = environment, read_path, values
         self._programs, self._closing = programs, closing
 
     @property
@@ -43,6 +48,11 @@ class DeclaredFixture:
     def read_path(self) -> ReadPath:
         """Where the oracle finds the record."""
         return self._read_path
+
+    @property
+    def values(self) -> Mapping[str, Json]:
+        """What the places of this trial stand for; no arm gets them."""
+        return self._values
 
     def snapshot(self) -> bytes:
         """Nothing is in memory here; the record is read by its channel."""
@@ -95,7 +105,7 @@ async def open_fixture(shared: Shared, task: TaskTable, values: Mapping[str, Jso
             tools += await mcp_tools(declaration.tools.mcp, shared.mcp, folder, bytes_max, known, closing)
         checked = shared.checked([bound.tool for bound in tools])
         environment = DeclaredEnvironment(tools, checked, task.action or declaration.action, known)
-        return DeclaredFixture(environment, read_path(declaration.record, known), programs, closing)
+        return DeclaredFixture(environment, read_path(declaration.record, known), known, programs, closing)
     except BaseException:
         await closing.undo()
         raise

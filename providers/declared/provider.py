@@ -121,6 +121,10 @@ class Declared:
         problems = [*missing_variables(self._declaration)]
         if problems:
             raise self._loaded.source.errors(problems)
+        if self._declaration.check:
+            from providers.declared.looking import look
+
+            look(self._loaded)
 
     def manifest(self) -> JsonObject:
         """The public manifest; see ``providers.declared.manifest``."""
