@@ -1,4 +1,4 @@
-"""The application as one ASGI object: the API, and what becomes of a request that went wrong."""
+"""The application as one ASGI object: the API, what the oracle reads, and what becomes of a request that went wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from providers.records.api import Api, answer
+from providers.records.fhir import FhirApi
 from providers.records.leases import Base
+from providers.records.reading import ReadApi, ReadDoor
 from providers.records.storage import Access
 from spec.clock import Clock
 
@@ -21,9 +23,9 @@ def make_app(base: Base, access: Access, clock: Clock) -> Starlette:
         access: how databases are reached.
         clock: for change dates and waits.
     """
-    api = Api(base, access, clock)
+    api, door = Api(base, access, clock), ReadDoor(base)
     return Starlette(
-        routes=[*api.routes()],
+        routes=[*api.routes(), *ReadApi(door, access).routes(), *FhirApi(door, access).routes()],
         exception_handlers={HTTPException: _refused, Exception: _failed},
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import anyio
 
-from providers.records.connection import SAVE_DEADLINE_S, TIMED_OUT, Answer, Connection
+from providers.records.connection import DEADLINE_S, SAVE_DEADLINE_S, TIMED_OUT, Answer, Connection
 from providers.records.drafts import Draft
 from providers.records.faults import Fault
 from spec.canonical import Json
@@ -19,6 +19,8 @@ from spec.errors import ProviderFault
 
 DRAFTS_MAX: Final = 64
 SAVES_MAX: Final = 64
+_LOOK_S: Final = 0.1
+_LOOKS_MAX: Final = 100
 
 
 class Client:
@@ -111,11 +113,24 @@ class Client:
         self._saves += 1
         body = {name: value for name, value in draft._asdict().items() if value is not None}
         error = _noticed(await self._click(body))
-        shown = (await self._get("/api/ui/last-save"))["banner"]
+        shown = await self._banner(wait=bool(self._fault.hang_s))
         self._screen = Screen(saved=shown is not None, banner=shown or "", error=error)
         if self._screen.saved:
             self._painted.append(draft)
         return self._screen
+
+    async def _banner(self, *, wait: bool) -> str | None:
+        """What the screen shows; after a save that hangs, as soon as it shows anything.
+
+        Raises:
+            ProviderFault: it goes on to show nothing, so the save that hangs never came through.
+        """
+        for _ in range(_LOOKS_MAX):
+            shown: str | None = (await self._get("/api/ui/last-save"))["banner"]
+            if shown is not None or not wait:
+                return shown
+            await anyio.sleep(_LOOK_S)
+        raise ProviderFault("the save that was to hang after its commit has not come to its commit")
 
     async def _click(self, body: dict[str, Any]) -> Answer:
         """Send one click as often as it is delivered; the last answer is what the client sees."""
@@ -127,7 +142,7 @@ class Client:
                 "POST",
                 "/api/encounter",
                 json=body,
-                deadline_s=SAVE_DEADLINE_S,
+                deadline_s=SAVE_DEADLINE_S if self._fault.hang_s else DEADLINE_S,
                 queues=not self._fault.hang_s,
             )
             answers.append(answer)

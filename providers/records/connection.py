@@ -1,8 +1,9 @@
 """A worker's way to its service: one HTTP client for all trials, a session's token on each request.
 
-The client gives up on a save after ``SAVE_DEADLINE_S``, as an impatient browser would. A service that is asked more
-at once than it can answer by then would look broken, so at most ``REQUESTS_MAX`` requests of a worker are on their way;
-the others wait here, and their deadline begins when they are sent.
+The client gives up on a save that a fault holds back after ``SAVE_DEADLINE_S``, as an impatient browser would. Where
+no fault does, a slow answer is this machine's doing and no part of the trial: it is waited for, and what does not come
+even so is a failure of the provider. At most ``REQUESTS_MAX`` requests of a worker are on their way; the others wait
+here, and their deadline begins when they are sent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from spec.errors import ProviderFault
 
 SAVE_DEADLINE_S: Final = 0.6
 DEADLINE_S: Final = 10.0
-"""Of every other request, seconds."""
+"""Of every other request."""
 
 REQUESTS_MAX: Final = 8
 TIMED_OUT: Final = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from providers.records.entry import Pack
 from providers.records.ladder import ladder
 from providers.records.manifest import pack_manifest
-from providers.records.shape import ECHO_TABLES, SCHEMA
+from providers.records.shape import FHIR_SCHEMA, SCHEMA
 from providers.records.storages import take_choice
 from providers.records.variants import variants
 from spec.canonical import JsonObject
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 VERSION: Final = "1.0.0"
 PACKS: Final[Mapping[str, Callable[[str], Pack]]] = {"ladder": ladder, "variants": variants}
 SPLITS: Final = ("dev", "all")
-READS: Final = ("sql",)
+READS: Final = ("sql", "rest", "fhir")
 
 
 class Records:
@@ -70,7 +70,7 @@ class Records:
     @property
     def schema(self) -> RecordSchema:
         """The tables of the application; its echo and its diary are bookkeeping."""
-        return SCHEMA
+        return FHIR_SCHEMA if self._read == "fhir" else SCHEMA
 
     @property
     def service_pid(self) -> int | None:
@@ -107,17 +107,22 @@ class Records:
         """
         from providers.records.desks import WorkerDesk
         from providers.records.fixture import judges_of, open_fixture
+        from providers.records.read_paths import READ_PATHS, Place
 
         entry = self._entries.get(task.task_id)
         if entry is None:
             raise ProviderFault(f"records has no task {task.task_id!r} in this pack")
         if self._desk is None:
             self._desk = WorkerDesk(self._storage.make)
-        desk, _ = await self._desk.open()
+        desk, service = await self._desk.open()
         judges = self._judges.get(task.task_id)
         if judges is None:
             judges = self._judges[task.task_id] = judges_of(entry.task.contract, SCHEMA)
-        return await open_fixture(desk, entry.wiring, judges, payload, self._read_path)
+
+        def read_path(stored: Stored, record: str) -> ReadPath:
+            return READ_PATHS[self._read](Place(stored, record, service.url, desk.base.read_token_file))
+
+        return await open_fixture(desk, entry.wiring, judges, payload, read_path)
 
     def manifest(self) -> JsonObject:
         """The public manifest; see ``providers.records.manifest``."""
@@ -127,9 +132,6 @@ class Records:
         """End the service and remove its files."""
         if self._desk is not None:
             await self._desk.close()
-
-    def _read_path(self, stored: Stored, record: str) -> ReadPath:
-        return ReadPath("sql", final=False, where={**stored.read_where, "except": list(ECHO_TABLES)})
 
 
 def _choice(known: Sequence[str], value: object, key: str) -> str:

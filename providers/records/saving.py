@@ -36,8 +36,8 @@ class Saves:
 
     async def save(self, url: str, fault: Fault, draft: Draft) -> int:
         """Carry out what happens before the answer; its HTTP status."""
-        if fault.paints:
-            await self._access.run(url, lambda connection: paint(connection, SAVED, draft.patient_id))
+        if fault.paints and not fault.hang_s:
+            await self._paint(url, draft)
         status = fault.status
         if not fault.late:
             try:
@@ -46,6 +46,7 @@ class Saves:
                 # A save whose key stands on record already was carried out before: it is not refused, only dropped.
                 status = CONFLICT if draft.key is None else ACCEPTED
         if fault.hang_s:
+            await self._paint(url, draft)  # last, so that who sees the banner knows that the save is through
             await self._clock.sleep(fault.hang_s)
         return status
 
@@ -70,6 +71,9 @@ class Saves:
                 await self._write(url, write, draft)
             except SQLAlchemyError:
                 return
+
+    async def _paint(self, url: str, draft: Draft) -> None:
+        await self._access.run(url, lambda connection: paint(connection, SAVED, draft.patient_id))
 
     async def _write(self, url: str, write: Write, draft: Draft, *, commit: bool = True) -> None:
         now = self._clock.utc_now()

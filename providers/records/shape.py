@@ -18,3 +18,8 @@ SCHEMA: Final = RecordSchema(
     bookkeeping_fields=("id", "updated_at"),
     bookkeeping_tables=ECHO_TABLES,
 )
+
+FHIR_SCHEMA: Final = SCHEMA._replace(
+    bookkeeping_fields=(*SCHEMA.bookkeeping_fields, "meta.versionId", "meta.lastUpdated")
+)
+"""The same where the record is read as FHIR resources, which carry bookkeeping of their own."""
