@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from providers.declared.checks import missing_variables
 from providers.declared.contracts import effects
-from providers.declared.fixture import DeclaredFixture, open_fixture
 from providers.declared.loading import load_declaration
 from providers.declared.manifest import declared_manifest
 from providers.declared.model import Declaration, RecordTable, TaskTable
 from providers.declared.params import draw, trial_seed
-from providers.declared.shared import Shared, open_shared
 from spec.canonical import JsonObject
 from spec.contract import Param
 from spec.errors import ConfigError, ProviderFault
 from spec.reading import RecordSchema
 from spec.task import OracleSpec, Task
 from spec.trial import Payload
+
+if TYPE_CHECKING:  # clients of services and databases take longer to import than a plan may take
+    from providers.declared.fixture import DeclaredFixture
+    from providers.declared.shared import Shared
 
 FORMAT: Final = "1"
 """Changes whenever the same declaration comes to mean something else."""
@@ -103,12 +105,15 @@ class Declared:
         Raises:
             ProviderFault: something declared fails.
         """
+        from providers.declared.fixture import open_fixture
+        from providers.declared.shared import open_shared
+
         table = self._tables.get(task.task_id)
         if table is None:
             raise ProviderFault(f"the declaration has no task {task.task_id!r} in this split")
         async with self._lock:
             if self._shared is None:
-                self._shared = await self._open_shared()
+                self._shared = await open_shared(self._loaded)
         wiring = draw({**self._declaration.wiring, **table.wiring}, payload.seed)
         return await open_fixture(self._shared, table, {**wiring, **payload.params})
 
@@ -135,9 +140,6 @@ class Declared:
         shared, self._shared = self._shared, None
         if shared is not None:
             await shared.close()
-
-    async def _open_shared(self) -> Shared:
-        return await open_shared(self._loaded)
 
 
 def _task(declaration: Declaration, table: TaskTable) -> Task:
