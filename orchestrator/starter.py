@@ -1,4 +1,4 @@
-"""A first configuration and a first agent, which run as they are written."""
+"""A first configuration with a first agent, or with a first record; they run as they are written."""
 
 from __future__ import annotations
 
@@ -82,20 +82,132 @@ async def run(task: ArmTask, environment: Environment) -> AgentReport:
 '''
 
 
-def write_starter(directory: Path) -> list[Path]:
-    """Write a configuration and an agent into a directory, which is made if it is not there.
+RECORD_CONFIG: Final = "record.toml"
+
+_RECORD_TEXTS: Final = {
+    RECORD_CONFIG: """\
+# Your record, declared in desk.toml, and a scripted arm that believes what the screen says.
+#
+#   python -m orchestrator plan --config record.toml      what would run; starts nothing
+#   python -m orchestrator --config record.toml
+format = 1
+
+[run]
+name = "my-record"
+trials = 3
+
+[engine]
+kind = "inline"            # in this process; "ray" for many trials at once
+
+[provider]
+use = "declared"
+options = { file = "desk.toml" }
+
+[[arms]]
+name = "screen_only"
+use = "screen_only"
+""",
+    "desk.toml": """\
+# A record that is declared: how it is made, acted on and read. Every table is explained in docs/bring-your-record.md.
+format = 1
+name = "my-desk"
+check = true               # plan opens one record and looks for what the contracts speak of
+
+[reset.sql]                # a fresh database for each trial
+database = "sqlite"        # or "postgres"
+template = ["schema.sql"]
+scripts = ["ticket.sql"]
+
+[[tools.command]]          # what an agent can do; arguments are JSON on the program's standard input
+name = "close_ticket"
+description = "Close a ticket with a note."
+argv = ["{python}", "{here}/desk.py"]
+env = { DESK = "{database_path}", FAULT = "{fault}" }
+parameters = { number = { type = "integer" }, note = { type = "string" } }
+
+[action]                   # what a scripted arm does
+tool = "close_ticket"
+arguments = { number = "{number}", note = "{note}" }
+banner = { pointer = "/banner", saved = "^Closed" }
+
+[record]                   # where the oracle reads, by a connection of its own
+channel = "sql"
+where = { url = "{database_url}" }
+final = true
+main_table = "tickets"
+
+[params]                   # different in every trial
+number = { int = [1000, 9999] }
+note = { text = "called back, {unique}" }
+
+[[tasks]]
+id = "close"
+title = "Close a ticket"
+goal = "Close ticket {number} with the note: {note}"
+correct_action_available = true
+wiring = { fault = "" }    # for the application; no agent sees it
+[[tasks.contract]]
+kind = "field_equals"
+match = { number = "{number}" }
+types = { number = "int" }
+field = "status"
+value = "closed"
+also = { note = "{note}" }
+
+[[tasks]]
+id = "note_lost"
+title = "The note is lost behind a green screen"
+goal = "Close ticket {number} with the note: {note}"
+category = "C1_partial_save"
+correct_action_available = false
+wiring = { fault = "note" }
+[[tasks.contract]]
+kind = "field_equals"
+match = { number = "{number}" }
+types = { number = "int" }
+field = "status"
+value = "closed"
+also = { note = "{note}" }
+""",
+    "schema.sql": """\
+CREATE TABLE tickets (id INTEGER PRIMARY KEY, number INTEGER UNIQUE, status TEXT, note TEXT);
+""",
+    "ticket.sql": """\
+-- The trial's own ticket; :number is bound by the driver.
+INSERT INTO tickets (number, status) VALUES (:number, 'open');
+""",
+    "desk.py": """\
+import json
+import os
+import sqlite3
+import sys
+
+asked = json.load(sys.stdin)
+note = None if os.environ["FAULT"] == "note" else asked["note"]
+desk = sqlite3.connect(os.environ["DESK"])
+done = desk.execute("UPDATE tickets SET status = 'closed', note = ? WHERE number = ?", (note, asked["number"]))
+desk.commit()
+print(json.dumps({"banner": "Closed" if done.rowcount else "No such ticket"}))
+""",
+}
+
+
+def write_starter(directory: Path, *, record: bool = False) -> list[Path]:
+    """Write a configuration with an agent, or with a record, into a directory, which is made if it is not there.
 
     Args:
         directory: where to.
+        record: a record that is declared, in place of an agent.
 
     Returns:
-        The two files.
+        The files, the configuration first.
 
     Raises:
         InputError: one of them exists; then neither is written.
         JournalUnwritable: the directory cannot be written.
     """
-    texts = {directory / CONFIG: _CONFIG_TEXT, directory / AGENT: _AGENT_TEXT}
+    chosen = _RECORD_TEXTS if record else {CONFIG: _CONFIG_TEXT, AGENT: _AGENT_TEXT}
+    texts = {directory / name: text for name, text in chosen.items()}
     there = [str(path) for path in texts if path.exists() or path.is_symlink()]
     if there:
         raise InputError(f"{', '.join(there)}: exists already, and nothing is overwritten; name another directory")

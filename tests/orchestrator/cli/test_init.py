@@ -33,3 +33,15 @@ def test_init_overwrites_nothing(call: Call, tmp_path: Path) -> None:
     assert said.code == 2
     assert "my_agent.py: exists already" in said.err
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("my_agent.py", "mine")]
+
+
+def test_a_declared_record_that_init_writes_runs(
+    call: Call, spawn: Callable[..., subprocess.Popen[str]], finish: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Its control is a success, and its fault is silent to the arm that believes the banner."""
+    said = call("init", tmp_path / "new", "--record", "--json")
+    assert said.json["files"][0] == str(tmp_path / "new" / "record.toml")
+    done = finish(spawn(["--config", "record.toml", "--json", "--quiet"], tmp_path / "new"))
+    assert done.code == 0, done.err
+    figures = done.json["arms"]["screen_only"]
+    assert (figures["n_scored"], figures["swer"], figures["task_success"]) == (6, 0.5, 0.5)
