@@ -118,6 +118,9 @@ def _tool_place_problems(declaration: Declaration, made: set[str], every: set[st
     for place, tool in enumerate(tools.http):
         at: Place = ("tools", "http", place)
         yield from _unknown(tool.url, (*at, "url"), every | set(tool.parameters))
+        if any(tool.url.startswith(f"{{{name}}}") for name in tool.parameters):
+            message = "begins with an argument of the call, so an agent could choose the server"
+            yield Problem((*at, "url"), message, "begin with an address, or with a value that the reset made")
         yield from _unknown(tool.headers, (*at, "headers"), every)
     for place, program in enumerate(tools.command):
         yield from _unknown(program.argv, ("tools", "command", place, "argv"), made, here_only=True)

@@ -81,6 +81,14 @@ def test_every_slip_is_told_where_it_stands(
     assert found[key].file.endswith("desk.toml")
 
 
+def test_no_agent_chooses_the_server(written: dict[str, Any], declare: Declare) -> None:
+    """An address that begins with an argument of the call is refused."""
+    endpoint = {"name": "go", "description": "Go.", "url": "{to}/x", "parameters": {"to": {"type": "string"}}}
+    written["tools"]["http"] = [endpoint]
+    with pytest.raises(ConfigErrors, match=r"tools.http\[0\].url: begins with an argument"):
+        declare(written)
+
+
 def test_all_problems_are_told_at_once(written: dict[str, Any], declare: Declare) -> None:
     """In the order of the file."""
     written["record"]["where"]["url"] = "{x}"
