@@ -19,7 +19,7 @@ UV_VERSION := 0.13.9
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input
 
-.PHONY: help demo test audits faults faults-quick lock bench clean
+.PHONY: help demo test browser-test audits faults faults-quick lock bench clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 18
@@ -36,13 +36,15 @@ test: $(VENV)/project.stamp ## lint, types, import rules, tests
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
+browser-test: $(VENV)/browser.stamp ## save an encounter through the real page, in Debian's chromium
+	$(BIN)/pytest -rs tests/browser
+
 audits: $(VENV)/project.stamp ## audit our own providers and write the audits that they ship
 	$(BIN)/python -m orchestrator audit --config configs/reference.toml -o providers/mockmed/anchor.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/full.toml -o providers/mockmed/full.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/ladder.toml -o providers/records/ladder.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/variants.toml -o providers/records/variants.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/ladder-postgres.toml -o configs/ladder-postgres.audit.json
-	$(BIN)/python -m orchestrator audit --config configs/tickets.toml -o configs/tickets.audit.json
 
 faults: $(VENV)/project.stamp ## break everything on purpose, an hour of it, and write docs/fault-card.md
 	$(BIN)/pytest tests/faults --faults=full
@@ -78,6 +80,11 @@ $(VENV)/project.stamp: $(VENV)/lock.stamp pyproject.toml
 $(VENV)/lock.stamp: requirements.lock $(BIN)/python
 	@echo "Installing the locked packages into $(VENV)"
 	@$(PIP_INSTALL) --require-hashes --requirement requirements.lock
+	@touch $@
+
+# Only for `make browser-test`: its client drives a browser of the system and brings none.
+$(VENV)/browser.stamp: requirements-browser.lock $(VENV)/project.stamp
+	@$(PIP_INSTALL) --require-hashes --requirement requirements-browser.lock
 	@touch $@
 
 # No prerequisite: a venv is made once. A half-made one is removed, so that the next call starts clean.

@@ -1,4 +1,4 @@
-"""The application as one ASGI object: the API, what the oracle reads, and what becomes of a request that went wrong."""
+"""The application as one ASGI object: API, pages, what the oracle reads, and what becomes of a request gone wrong."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from starlette.responses import Response
 from providers.records.api import Api, answer
 from providers.records.fhir import FhirApi
 from providers.records.leases import Base
+from providers.records.pages import Pages
 from providers.records.reading import ReadApi, ReadDoor
 from providers.records.storage import Access
 from spec.clock import Clock
@@ -25,7 +26,12 @@ def make_app(base: Base, access: Access, clock: Clock) -> Starlette:
     """
     api, door = Api(base, access, clock), ReadDoor(base)
     return Starlette(
-        routes=[*api.routes(), *ReadApi(door, access).routes(), *FhirApi(door, access).routes()],
+        routes=[
+            *api.routes(),
+            *Pages(api, base, access).routes(),
+            *ReadApi(door, access).routes(),
+            *FhirApi(door, access).routes(),
+        ],
         exception_handlers={HTTPException: _refused, Exception: _failed},
     )
 

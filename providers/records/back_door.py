@@ -34,6 +34,7 @@ _CALLS: Final[Sequence[tuple[str, JsonObject]]] = (
     ("start_encounter", {"patient_id": "p1", "note": "'); DELETE FROM audit_log; --"}),
     ("save_encounter", {"encounter": "draft-1"}),
     ("queue_message", {"patient_id": "p1", "text": "'); DELETE FROM audit_log; --"}),
+    ("page_address", {}),
     ("read_screen", {}),
 )
 

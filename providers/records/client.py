@@ -100,6 +100,10 @@ class Client:
         )
         return self._accepted(answer)
 
+    async def page_address(self) -> Json:
+        """Where a browser enters."""
+        return f"{self._connection.url}/enter?token={self._token}"
+
     async def read_screen(self) -> Json:
         """The banner and the drafts as the screen shows them."""
         return {

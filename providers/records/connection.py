@@ -49,6 +49,7 @@ class Connection:
 
     def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=REQUESTS_MAX)
+        self.url = url
         self._client = httpx.AsyncClient(
             base_url=url,
             trust_env=False,

@@ -39,6 +39,9 @@ _SIGNATURES: Final[Mapping[str, Signature]] = {
         "Put a message to a patient into the outbox.",
         {"patient_id": _PATIENT, "text": Argument("the text of the message")},
     ),
+    "page_address": Signature(
+        "Tell the address at which a browser enters the application's pages in this session.", {}
+    ),
     "read_screen": Signature("Read the banner and the open forms.", {}),
 }
 
