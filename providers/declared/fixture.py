@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from providers.declared.back_door import DeclaredBackDoor, back_door_of
 from providers.declared.closing import Closing
 from providers.declared.environment import DeclaredEnvironment
 from providers.declared.model import RecordTable, TaskTable
@@ -53,6 +54,11 @@ class DeclaredFixture:
     def values(self) -> Mapping[str, Json]:
         """What the places of this trial stand for; no arm gets them."""
         return self._values
+
+    @property
+    def back_door(self) -> DeclaredBackDoor | None:
+        """For an audit of the oracle; None where nobody but its own service can write the record."""
+        return back_door_of(self._read_path, self._environment, self._values)
 
     def snapshot(self) -> bytes:
         """Nothing is in memory here; the record is read by its channel."""

@@ -1,0 +1,46 @@
+"""A folder is written as records: a file has its path, its text and its mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from providers.declared.writing.folder import FolderWriter
+from spec.errors import ProviderFault
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> FolderWriter:
+    """A writer of an empty folder."""
+    return FolderWriter(tmp_path, "files")
+
+
+def test_files_come_change_move_and_go(writer: FolderWriter, tmp_path: Path) -> None:
+    """A record that is added, changed, renamed and removed is a file of that content, mode and place."""
+    writer.insert("files", {"path": "2026/a.txt", "text": "one", "mode": "0640", "digest": "ignored"})
+    file = tmp_path / "2026" / "a.txt"
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("one", 0o640)
+    assert writer.update("files", {"path": "2026/a.txt", "text": "one"}, {"text": "two"}) == 1
+    assert writer.update("files", {"text": "one"}, {"text": "three"}) == 0
+    assert file.read_text() == "two"
+    assert writer.update("files", {"mode": "0640"}, {"path": "b.txt"}) == 1
+    assert [path.name for path in tmp_path.rglob("*.txt")] == ["b.txt"]
+    assert writer.delete("files", {"text": "two"}) == 1
+    assert list(tmp_path.rglob("*.txt")) == []
+    assert list(writer.tables()) == ["files"]
+
+
+def test_what_is_missing_is_filled_in(writer: FolderWriter, tmp_path: Path) -> None:
+    """A record without a path gets one of its own, so that two of them are two files."""
+    writer.insert("files", {})
+    writer.insert("files", {})
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_no_record_leaves_the_folder(writer: FolderWriter) -> None:
+    """A path that leads out of the folder, and a mode that is none, are refused."""
+    with pytest.raises(ProviderFault, match="out of its folder"):
+        writer.insert("files", {"path": "../elsewhere"})
+    with pytest.raises(ProviderFault, match="octal"):
+        writer.insert("files", {"path": "a", "mode": "rw"})
