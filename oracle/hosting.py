@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from oracle.base import Channel, ChannelContext, Fetch, OracleSide, Timekeeper
+from oracle.channels.credentials import node_credentials, node_file
 from oracle.retry import RetryPolicy
 from oracle.service import OracleService
 from spec.reading import ChannelName
@@ -56,6 +58,7 @@ class OracleSetup(NamedTuple):
         folder: the first place to look for the side's module, for a kind that a user brings; None for ours, which
             come from what is installed and nowhere else.
         credentials: the read credentials that the provider asked for.
+        on_node: names of those that are not sent, but stand in a file of the node where the oracle works.
     """
 
     side: str
@@ -64,6 +67,7 @@ class OracleSetup(NamedTuple):
     baseline_s: float
     folder: Path | None = None
     credentials: Credentials = NO_CREDENTIALS
+    on_node: tuple[str, ...] = ()
 
 
 def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleService:
@@ -73,12 +77,15 @@ def build_oracle(setup: OracleSetup, fetch: Fetch, time: Timekeeper) -> OracleSe
         setup: what it is built from.
         fetch: reads the in-memory records of workers.
         time: where time comes from.
+
+    Raises:
+        oracle.channels.failing.NoReading: this node does not have the read credentials that it should have.
     """
     attribute = setup.side.partition(":")[2]
     side: OracleSide = getattr(_module(setup), attribute)(**setup.fields)
 
-    context = ChannelContext(fetch, time, setup.credentials.values)
-
+    here = node_credentials(setup.on_node, node_file(os.environ)) if setup.on_node else {}
+    context = ChannelContext(fetch, time, {**setup.credentials.values, **here})
     channels = partial(open_channel, context=context)
     return OracleService(side=side, channels=channels, policy=setup.policy, baseline_s=setup.baseline_s, time=time)
 

@@ -5,6 +5,7 @@ Nothing is started and no file is made, so `plan` uses it as it is.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from arms.loading import instantiate
 from orchestrator.artifacts import open_store
 from orchestrator.config import ArmTable, LoadedConfig, RunConfig, choose_tasks, plan_config_part
 from orchestrator.content import Content
+from orchestrator.credentials import check_credentials
 from orchestrator.kinds.base import DriverSide, Kind, WorkerSide
 from orchestrator.plan import Plan
 from orchestrator.plugins import Plugins, call_factory, code_digest, import_reference, resolve_all, takes_folder
@@ -195,9 +197,12 @@ def prepare(loaded: LoadedConfig) -> Prepared:
 def check_provider(prepared: Prepared) -> None:
     """Let the provider look at what a run would meet, where it has such a check; for ``plan`` and the start of a run.
 
+    The credentials that its oracle reads with have to be there.
+
     Raises:
         ConfigErrors: with every problem found.
     """
+    check_credentials(prepared.loaded, prepared.provider, os.environ)
     check: Callable[[], None] | None = getattr(prepared.provider, "check", None)
     if check is None:
         return

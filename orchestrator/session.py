@@ -22,6 +22,7 @@ from orchestrator.config import Change, LoadedConfig
 from orchestrator.content import Content, other_digest
 from orchestrator.control.lastlook import remove_last_look
 from orchestrator.control.live import LiveControl
+from orchestrator.credentials import Taken, check_credentials, taken_credentials
 from orchestrator.engine.backends import Backend, backend_of
 from orchestrator.engine.driver import Driver
 from orchestrator.engine.leasing import Leasing
@@ -170,6 +171,7 @@ def continue_run(
         changes: the keys of the configuration and the parts that differ from the session before.
     """
     clock = SystemClock()
+    check_credentials(prepared.loaded, prepared.provider, os.environ)
     check_room(lock.directory, prepared.config.limits.disk_free_min_bytes)
     journal = Journal.resume(lock.directory / JOURNAL_NAME, history.recovered, clock=clock)
     write_atomically(lock.directory / RUN_TOML, prepared.loaded.effective_toml.encode())
@@ -221,8 +223,10 @@ def _work(session: Session, watcher: Watcher) -> Ended:
     with RunLog(session.run_dir, session.clock) as log:
         told = LoggedWatcher(watcher, log.logger)
         try:
-            with _one_error(), rare_collection():
-                exit_code, lost = anyio.run(_drive, session, told)
+            prepared = session.prepared
+            taken = taken_credentials(prepared.loaded, prepared.provider, os.environ)
+            with taken as credentials, _one_error(), rare_collection():
+                exit_code, lost = anyio.run(_drive, session, told, credentials)
         finally:
             session.journal.close()
         told.ended()
@@ -234,7 +238,7 @@ def _work(session: Session, watcher: Watcher) -> Ended:
         return Ended(session.run_dir, exit_code, summary, lost, tuple(session.prepared.side.headline({})))
 
 
-async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:
+async def _drive(session: Session, watcher: Watcher, credentials: Taken) -> tuple[int, str]:
     """The trials themselves; the journal is whole and ended when this returns."""
     config = session.prepared.config
     signals = Signals(watcher.notice, config.run.drain_s)
@@ -242,7 +246,8 @@ async def _drive(session: Session, watcher: Watcher) -> tuple[int, str]:
     lost = ""
     async with anyio.create_task_group() as listening:
         if session.ledger.owed():
-            host = backend_of(session.prepared, Run(session.run_id, session.run_dir), watcher.notice)
+            run = Run(session.run_id, session.run_dir)
+            host = backend_of(session.prepared, run, watcher.notice, credentials)
             lost = await _host(host, session, signals, watcher, listening)
         session.ledger.check()
         exit_code = signals.exit_code or (INCOMPLETE if session.ledger.owed() else COMPLETE)

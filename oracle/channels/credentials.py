@@ -2,13 +2,17 @@
 
 ``where`` says ``<name>_env`` (a name among the credentials that the provider asked for) or ``<name>_file`` (a file of
 the oracle's node that nobody else can read). No reason ever shows a value.
+
+On a cluster that others run, nothing is sent that everybody there could see: the oracle finds what the provider asked
+for in a file of its own node, ``$XDG_CONFIG_HOME/trial-orchestrator/credentials.toml``, with lines ``NAME = "value"``.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -79,3 +83,30 @@ def read_private(path: Path, what: str) -> str:
         return data.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise NoReading(f"{what} {path} is no text in UTF-8") from None
+
+
+def node_file(environ: Mapping[str, str]) -> Path:
+    """Where this node keeps read credentials."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".config"
+    return folder / "trial-orchestrator" / "credentials.toml"
+
+
+def node_credentials(names: Sequence[str], path: Path) -> dict[str, str]:
+    """Read credentials of this node.
+
+    Args:
+        names: those that are asked for; no other is taken out of the file.
+        path: the file.
+
+    Raises:
+        NoReading: it is not there, others can read it, it is no TOML, or it lacks one of the names.
+    """
+    try:
+        found = tomllib.loads(read_private(path, "the file with read credentials"))
+    except tomllib.TOMLDecodeError:
+        raise NoReading(f'{path} is no TOML of lines NAME = "value"') from None  # its own words could show a value
+    missing = [name for name in names if not isinstance(found.get(name), str) or not found[name]]
+    if missing:
+        raise NoReading(f"{path} does not have {', '.join(missing)}")
+    return {name: found[name] for name in names}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final
+from urllib.parse import unquote
 
 import anyio
 from sqlalchemy import URL, Connection, CursorResult, make_url
@@ -105,6 +106,8 @@ def _url(where: JsonObject, credentials: Mapping[str, str], secrets: list[str]) 
         secrets += inside
         if private is None:
             raise NoReading("the url of a read path must have no password: name it by password_env or password_file")
+    if private is not None:
+        secrets += [url.database or "", unquote(url.database or "")]
     password = credential(where, "password", credentials)
     if password is None:
         return url

@@ -7,6 +7,7 @@ from functools import partial
 
 from oracle.hosting import OracleSetup
 from oracle.retry import RetryPolicy
+from orchestrator.credentials import NOTHING_TAKEN, Taken
 from orchestrator.engine.hosting import ArmSetup, ProviderSetup, WorkerSetup
 from orchestrator.engine.inline import host_inline
 from orchestrator.engine.leftovers import Run
@@ -22,16 +23,19 @@ Backend = Callable[[Body], Awaitable[None]]
 """Runs a body with workers and oracles that answer, and tidies them away afterwards."""
 
 
-def backend_of(prepared: Prepared, run: Run, notice: Callable[[str], None]) -> Backend:
+def backend_of(
+    prepared: Prepared, run: Run, notice: Callable[[str], None], credentials: Taken = NOTHING_TAKEN
+) -> Backend:
     """The configured backend, not started.
 
     Args:
         prepared: what is to be run.
         run: as which run, where.
         notice: told in one line what a person should know.
+        credentials: what the oracle reads the record with.
     """
     engine = prepared.config.engine
-    oracle = oracle_setup(prepared)
+    oracle = oracle_setup(prepared, credentials)
     if engine.kind == "inline":
         return partial(host_inline, _worker_setup(prepared, "worker-0"), oracle, SystemClock())
     from orchestrator.engine.ray_backend import host_on_ray
@@ -75,7 +79,7 @@ def _references(prepared: Prepared) -> list[str]:
     return [kind.worker, kind.oracle, kind.driver, config.provider.use, *(arm.use for arm in config.arms)]
 
 
-def oracle_setup(prepared: Prepared) -> OracleSetup:
+def oracle_setup(prepared: Prepared, credentials: Taken = NOTHING_TAKEN) -> OracleSetup:
     """What every oracle of a run is built from."""
     table = prepared.config.oracle
     return OracleSetup(
@@ -84,4 +88,6 @@ def oracle_setup(prepared: Prepared) -> OracleSetup:
         policy=RetryPolicy(table.read_attempts, table.read_deadline_s),
         baseline_s=prepared.config.limits.baseline_s,
         folder=None if prepared.kind in KINDS.values() else prepared.loaded.folder,
+        credentials=credentials.sent,
+        on_node=credentials.on_node,
     )

@@ -14,6 +14,7 @@ import pytest
 
 from oracle import hosting
 from oracle.base import ChannelContext, ReadFailed
+from oracle.channels.failing import NoReading
 from oracle.hosting import Credentials, OracleSetup, build_oracle, code_of
 from oracle.retry import RetryPolicy
 from oracle.service import OracleService
@@ -119,3 +120,22 @@ def test_an_oracle_says_what_it_imports(tmp_path: Path, monkeypatch: pytest.Monk
     made = OracleSetup("kind_for_sources:A", {}, RetryPolicy(1, 1.0), 1.0, Path("/not/there"))
     assert code_of(made)["kind_for_sources"] == digest_bytes(b"A = 1\n")
     del sys.modules["kind_for_sources"]
+
+
+def test_an_oracle_finds_its_credentials_on_its_node(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is sent, the node's own file has the values; without it there is no oracle."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    setup = anchor_setup()._replace(on_node=("DESK_KEY",))
+    with pytest.raises(NoReading, match="No such file"):
+        build_oracle(setup, fetch, clock)
+    file = tmp_path / "trial-orchestrator" / "credentials.toml"
+    file.parent.mkdir()
+    file.write_text('DESK_KEY = "morse"\n')
+    file.chmod(0o600)
+    contexts: list[ChannelContext] = []
+    monkeypatch.setattr(hosting, "open_channel", lambda name, context: contexts.append(context))
+    service = build_oracle(setup, fetch, clock)
+    service._channel("any")
+    assert contexts[0].credentials == {"DESK_KEY": "morse"}
