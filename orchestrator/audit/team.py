@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,6 +13,7 @@ from orchestrator.audit.attacks import derive
 from orchestrator.audit.bench import Bench, Limits
 from orchestrator.audit.scene import Attack, AttackName, Inapplicable
 from orchestrator.audit.verdicts import Result, TaskAudit, Verdict
+from orchestrator.credentials import NOTHING_TAKEN, Taken, taken_credentials
 from orchestrator.engine.backends import oracle_setup
 from orchestrator.engine.fixtures import FixtureShelf
 from orchestrator.preparation import Prepared
@@ -37,17 +39,19 @@ def red_team(prepared: Prepared) -> list[TaskAudit]:
         InputError: the kind has no contracts, or a fixture has no back door.
     """
     try:
-        return anyio.run(audit_tasks, prepared, SystemClock())
+        with taken_credentials(prepared.loaded, prepared.provider, os.environ, here=True) as credentials:
+            return anyio.run(audit_tasks, prepared, SystemClock(), credentials)
     except BaseExceptionGroup as group:
         raise leaves(group)[0] from group
 
 
-async def audit_tasks(prepared: Prepared, clock: Clock) -> list[TaskAudit]:
+async def audit_tasks(prepared: Prepared, clock: Clock, credentials: Taken = NOTHING_TAKEN) -> list[TaskAudit]:
     """Attack every chosen task of a configuration.
 
     Args:
         prepared: the configuration; its arms play no part.
         clock: where time comes from.
+        credentials: what the oracle reads the record with.
 
     Raises:
         InputError: the kind has no contracts, or a fixture has no back door.
@@ -56,7 +60,7 @@ async def audit_tasks(prepared: Prepared, clock: Clock) -> list[TaskAudit]:
     if len(tasks) < len(prepared.tasks) or not tasks:
         raise InputError(f"tasks of kind {prepared.kind.name} have no contract that an oracle could be audited by")
     shelf = FixtureShelf(_WORKER)
-    oracle = AskedOracle(oracle_setup(prepared), shelf, clock)
+    oracle = AskedOracle(oracle_setup(prepared, credentials), shelf, clock)
     limits = prepared.config.limits
     bench = Bench(prepared.provider, oracle, shelf, Limits(limits.open_s, limits.close_s), clock)
     try:
