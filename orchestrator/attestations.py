@@ -78,4 +78,7 @@ def attestation_sentence(info: Mapping[str, Any]) -> str:
 def _tasks(info: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
     found = info.get(KEY)
     tasks = found.get("tasks") if isinstance(found, Mapping) else None
-    return tasks if isinstance(tasks, Mapping) else {}
+    if not isinstance(tasks, Mapping):
+        return {}
+    # A file of a run may have been edited: what is no list of names has earned nothing.
+    return {task_id: earned if isinstance(earned, list) else [] for task_id, earned in tasks.items()}

@@ -47,6 +47,13 @@ def test_an_old_run_says_nothing(old: dict[str, Any]) -> None:
     assert (unaudited(old), audit_warning(old), attestation_sentence(old)) == ([], "", "")
 
 
+@pytest.mark.parametrize("earned", [1, None, AUDITED, {AUDITED: True}])
+def test_what_is_no_list_has_earned_nothing(earned: Any) -> None:
+    """A file that somebody edited attests nothing, and is no error of this program."""
+    assert unaudited(info(one=earned)) == ["one"]
+    assert "0 adversarially audited" in attestation_sentence(info(one=earned))
+
+
 def test_only_an_audited_run_may_be_submitted() -> None:
     """A run whose tasks have all passed is let through; another one, or one that does not say, is refused."""
     attested(info(one=[AUDITED]))
