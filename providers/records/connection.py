@@ -8,9 +8,11 @@ here, and their deadline begins when they are sent.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
 import anyio
 import httpx
@@ -42,21 +44,18 @@ class Answer(NamedTuple):
 class Connection:
     """Requests to one service.
 
+    One transport carries one request at a time and keeps its connection: a client with a pool of them would look
+    through all of its connections for every request, which costs more than the request.
+
     Args:
         url: its address.
         transport: in place of the network, where the application stands in this process.
     """
 
     def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=REQUESTS_MAX)
         self.url = url
-        self._client = httpx.AsyncClient(
-            base_url=url,
-            trust_env=False,
-            timeout=None,  # noqa: S113 - the deadline stands around each request
-            limits=limits,
-            transport=transport,
-        )
+        self._given, self._tls = transport, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._idle: list[httpx.AsyncBaseTransport] = []
         self._places = anyio.Semaphore(REQUESTS_MAX)
 
     async def ask(
@@ -84,20 +83,41 @@ class Connection:
         Raises:
             ProviderFault: the service is gone, or failed by itself.
         """
-        headers = {"authorization": f"Bearer {token}"}
+        url = f"{self.url}{path}{f'?{urlencode(query)}' if query else ''}" if path.startswith("/") else path
         content = None if json is None else orjson.dumps(json)
+        request = httpx.Request(method, url, content=content, headers={"authorization": f"Bearer {token}"})
         async with self._places if queues else nullcontext():
             try:
                 with anyio.fail_after(deadline_s):
-                    response = await self._client.request(method, path, content=content, params=query, headers=headers)
+                    status, body = await self._carry(request)
             except TimeoutError:
                 return Answer(TIMED_OUT, None)
             except httpx.HTTPError as error:
                 raise ProviderFault(f"the record service does not answer: {type(error).__name__}: {error}") from error
-        if response.status_code >= 500:
-            raise ProviderFault(f"the record service failed: {response.text[:300]}")
-        return Answer(response.status_code, orjson.loads(response.content) if response.content else None)
+        if status >= 500:
+            raise ProviderFault(f"the record service failed: {body[:300].decode(errors='replace')}")
+        return Answer(status, orjson.loads(body) if body else None)
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        """Close the connections that are idle; those at work are closed with their requests."""
+        idle, self._idle = self._idle, []
+        for transport in idle:
+            await transport.aclose()
+
+    async def _carry(self, request: httpx.Request) -> tuple[int, bytes]:
+        transport = self._idle.pop() if self._idle else self._made()
+        try:
+            response = await transport.handle_async_request(request)
+            body = await response.aread()
+        except BaseException:  # what is half done on a connection cannot be gone on with
+            with anyio.CancelScope(shield=True):
+                await transport.aclose()
+            raise
+        self._idle.append(transport)
+        return response.status_code, body
+
+    def _made(self) -> httpx.AsyncBaseTransport:
+        if self._given is not None:
+            return self._given
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1)
+        return httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False, limits=limits)

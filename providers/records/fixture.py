@@ -10,7 +10,7 @@ from providers.records.back_door import DatabaseBackDoor
 from providers.records.client import Client
 from providers.records.connection import Connection
 from providers.records.drafts import Draft
-from providers.records.entry import Wiring
+from providers.records.entry import Entry, Wiring
 from providers.records.environment import DEFAULT, RecordsEnvironment
 from providers.records.faults import FAULTS
 from providers.records.leases import Base, Lease, new_token
@@ -18,7 +18,6 @@ from providers.records.shape import MAIN_TABLE, RECORD_TABLES
 from providers.records.storage import Storage, Stored, Template
 from providers.records.verifier import ReadBack
 from spec.canonical import JsonObject
-from spec.contract import Contract
 from spec.errors import ProviderFault
 from spec.reading import ReadPath, RecordSchema, Tables
 from spec.trial import Payload
@@ -33,17 +32,28 @@ ReadPathOf = Callable[[Stored, str], ReadPath]
 """How the oracle reads a record: its database and its name in the service -> read path."""
 
 
-class Judges(NamedTuple):
-    """A task's contract, made ready for each of the product's verifiers."""
+class Prepared(NamedTuple):
+    """What is known of a task before its first trial.
 
+    Attributes:
+        wiring: what stands behind it.
+        template: how its database looks when it is fresh.
+        whole: its contract, for the verifier that reads every table.
+        encounters: the part of it that speaks of encounters, for verifiers that read only some tables.
+    """
+
+    wiring: Wiring
+    template: Template
     whole: EffectJudge
     encounters: EffectJudge
 
 
-def judges_of(contract: Contract, schema: RecordSchema) -> Judges:
-    """The judges of one task; those that read only some tables judge by the effects that speak of them."""
+def prepare(entry: Entry, schema: RecordSchema) -> Prepared:
+    """A task, made ready for its trials."""
+    wiring, contract = entry.wiring, entry.task.contract
     main = tuple(effect for effect in contract if effect.table in ("", MAIN_TABLE))
-    return Judges(EffectJudge(contract, schema), EffectJudge(main, schema))
+    template = Template(wiring.rows, wiring.extras)
+    return Prepared(wiring, template, EffectJudge(contract, schema), EffectJudge(main, schema))
 
 
 class Desk(NamedTuple):
@@ -60,21 +70,21 @@ class RecordsFixture:
     Args:
         desk: the worker's service, storage and connection.
         stored: the trial's database.
-        wiring: what stands behind the task.
-        judges: what the product's verifiers judge by.
+        prepared: the task.
         payload: the trial's values.
         path: how the oracle reads the record.
         record: the record's name in the service, for the oracle.
     """
 
     def __init__(
-        self, desk: Desk, stored: Stored, wiring: Wiring, judges: Judges, payload: Payload, path: ReadPath, record: str
+        self, desk: Desk, stored: Stored, prepared: Prepared, payload: Payload, path: ReadPath, record: str
     ) -> None:
         self._desk, self._stored, self._path, self._record = desk, stored, path, record
         self._token = new_token()
+        wiring = prepared.wiring
         desk.base.grant(self._token, Lease(stored.url, wiring.fault, wiring.preset_type))
         client = Client(desk.connection, self._token, FAULTS[wiring.fault], _intended(wiring, payload.params))
-        self._environment = RecordsEnvironment(client, self._verifiers(client, judges, payload.params))
+        self._environment = RecordsEnvironment(client, self._verifiers(client, prepared, payload.params))
 
     @property
     def environment(self) -> RecordsEnvironment:
@@ -109,7 +119,7 @@ class RecordsFixture:
         self._desk.base.close_record(self._record)
         await self._desk.storage.release(self._stored)
 
-    def _verifiers(self, client: Client, judges: Judges, params: JsonObject) -> Mapping[str, ReadBack]:
+    def _verifiers(self, client: Client, prepared: Prepared, params: JsonObject) -> Mapping[str, ReadBack]:
         async def read_encounters() -> Tables:
             return {MAIN_TABLE: await client.read_back()}
 
@@ -120,31 +130,28 @@ class RecordsFixture:
             return await self._desk.storage.read(self._stored, RECORD_TABLES)
 
         return {
-            REST: ReadBack(read_encounters, judges.encounters, params),
-            SQL: ReadBack(read_some, judges.encounters, params),
-            DEFAULT: ReadBack(read_all, judges.whole, params),
+            REST: ReadBack(read_encounters, prepared.encounters, params),
+            SQL: ReadBack(read_some, prepared.encounters, params),
+            DEFAULT: ReadBack(read_all, prepared.whole, params),
         }
 
 
-async def open_fixture(
-    desk: Desk, wiring: Wiring, judges: Judges, payload: Payload, read_path: ReadPathOf
-) -> RecordsFixture:
+async def open_fixture(desk: Desk, prepared: Prepared, payload: Payload, read_path: ReadPathOf) -> RecordsFixture:
     """A fresh fixture.
 
     Args:
         desk: the worker's service, storage and connection.
-        wiring: what stands behind the task.
-        judges: of the task.
+        prepared: the task.
         payload: the trial's values.
         read_path: how the oracle reads a record.
 
     Raises:
         ProviderFault: there is no database to be had.
     """
-    stored = await desk.storage.open(Template(wiring.rows, wiring.extras))
+    stored = await desk.storage.open(prepared.template)
     record = new_token()
     desk.base.open_record(record, stored.url)
-    return RecordsFixture(desk, stored, wiring, judges, payload, read_path(stored, record), record)
+    return RecordsFixture(desk, stored, prepared, payload, read_path(stored, record), record)
 
 
 def _intended(wiring: Wiring, params: JsonObject) -> Draft:

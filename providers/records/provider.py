@@ -23,7 +23,7 @@ from spec.trial import Payload
 
 if TYPE_CHECKING:
     from providers.records.desks import WorkerDesk
-    from providers.records.fixture import Judges, RecordsFixture
+    from providers.records.fixture import Prepared, RecordsFixture
     from providers.records.storage import Stored
 
 VERSION: Final = "1.0.0"
@@ -54,7 +54,7 @@ class Records:
         self._pack = PACKS[_choice(tuple(PACKS), pack, "provider.pack")](self._read)
         self._entries = {entry.task.task_id: entry for entry in self._pack.entries}
         self._tasks = tuple(entry.task for entry in self._pack.entries)
-        self._judges: dict[str, Judges] = {}
+        self._prepared: dict[str, Prepared] = {}
         self._desk: WorkerDesk | None = None
 
     @property
@@ -106,7 +106,7 @@ class Records:
             ProviderFault: the task is not one of this pack, or service or database are not to be had.
         """
         from providers.records.desks import WorkerDesk
-        from providers.records.fixture import judges_of, open_fixture
+        from providers.records.fixture import open_fixture, prepare
         from providers.records.read_paths import READ_PATHS, Place
 
         entry = self._entries.get(task.task_id)
@@ -115,14 +115,14 @@ class Records:
         if self._desk is None:
             self._desk = WorkerDesk(self._storage.make)
         desk, service = await self._desk.open()
-        judges = self._judges.get(task.task_id)
-        if judges is None:
-            judges = self._judges[task.task_id] = judges_of(entry.task.contract, SCHEMA)
+        prepared = self._prepared.get(task.task_id)
+        if prepared is None:
+            prepared = self._prepared[task.task_id] = prepare(entry, SCHEMA)
 
         def read_path(stored: Stored, record: str) -> ReadPath:
             return READ_PATHS[self._read](Place(stored, record, service.url, desk.base.read_token_file))
 
-        return await open_fixture(desk, entry.wiring, judges, payload, read_path)
+        return await open_fixture(desk, prepared, payload, read_path)
 
     def manifest(self) -> JsonObject:
         """The public manifest; see ``providers.records.manifest``."""

@@ -8,6 +8,8 @@ belongs to. A database system is one implementation of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection, RowMapping, insert
@@ -19,7 +21,8 @@ from spec.reading import Record, Tables
 T = TypeVar("T")
 
 
-class Template(NamedTuple):
+@dataclass(frozen=True)
+class Template:
     """How a database looks when it is fresh; equal templates, equal databases.
 
     Attributes:
@@ -30,7 +33,7 @@ class Template(NamedTuple):
     rows: Mapping[str, Sequence[Record]]
     extras: Sequence[str] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """A text that is equal for equal templates and fits into a file's or a database's name."""
         plain = [{table: [dict(row) for row in rows] for table, rows in self.rows.items()}, list(self.extras)]

@@ -14,7 +14,7 @@ from providers.records.access import Accesses
 from providers.records.app import make_app
 from providers.records.connection import Connection
 from providers.records.entry import Entry, Pack
-from providers.records.fixture import Desk, RecordsFixture, judges_of, open_fixture
+from providers.records.fixture import Desk, RecordsFixture, open_fixture, prepare
 from providers.records.leases import Base
 from providers.records.shape import SCHEMA
 from providers.records.sqlite import SqliteStorage
@@ -61,8 +61,7 @@ class House:
         def path(stored: Stored, record: str) -> ReadPath:
             return ReadPath("sql", final=False, where=stored.read_where)
 
-        judges = judges_of(entry.task.contract, SCHEMA)
-        fixture = await open_fixture(self.desk, entry.wiring, judges, payload, path)
+        fixture = await open_fixture(self.desk, prepare(entry, SCHEMA), payload, path)
         before = await self.desk.storage.read(fixture._stored, TABLES)
         return Played(entry, fixture, payload.params, before, self.desk)
 

@@ -96,7 +96,7 @@ async def test_a_trial_starts_afresh_under_another_name(storage: PostgresStorage
 @pytest.mark.anyio
 async def test_what_is_built_in_hears_of_no_earlier_row(storage: PostgresStorage, service: PostgresAccess) -> None:
     """A trigger rewrites what the application saves, and not the rows that stood before it."""
-    stored = await storage.open(TEMPLATE._replace(extras=(NOTES_SHOUTED,)))
+    stored = await storage.open(replace(TEMPLATE, extras=(NOTES_SHOUTED,)))
     await service.run(stored.url, lambda connection: save(connection, DRAFT, "now"))
     notes = [row["note"] for row in (await by_the_oracle(stored))["encounters"]]
     assert notes == [desk.CONSULT["note"], "SEEN"]
