@@ -14,6 +14,7 @@ from providers.declared.programs import Ended, Programs, prepare_program
 from spec.errors import ProviderFault
 
 WAIT_S = 20.0
+LOOK_S = 0.01
 
 
 def run(code: str, folder: Path, *, stdin: bytes = b"", deadline_s: float = WAIT_S, bytes_max: int = 1000) -> Ended:
@@ -25,12 +26,16 @@ def run(code: str, folder: Path, *, stdin: bytes = b"", deadline_s: float = WAIT
     return anyio.run(body)
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process still runs; one that waits to be buried does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def is_gone(pid: int) -> bool:
+    """Whether a process that was killed ends soon; one that waits to be buried has ended."""
+    for _ in range(round(WAIT_S / LOOK_S)):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(LOOK_S)
+    return False
 
 
 def test_a_program_gets_its_input_and_only_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,28 +63,28 @@ def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_path: Pat
     """Nothing of its group is left."""
     code = (
         "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(90)'])\n"
         "open('pid', 'w').write(str(child.pid)); time.sleep(60)"
     )
     begun = time.monotonic()
     with pytest.raises(TimeoutError):
         run(code, tmp_path, deadline_s=1.5)
     assert time.monotonic() - begun < WAIT_S
-    assert not is_alive(int((tmp_path / "pid").read_text(encoding="utf-8")))
+    assert is_gone(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_what_a_program_leaves_running_ends_with_it(tmp_path: Path) -> None:
     """It does not keep the output open, and is gone."""
-    code = "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)"
+    code = "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(90)']).pid)"
     begun = time.monotonic()
     ended = run(code, tmp_path)
     assert time.monotonic() - begun < WAIT_S
-    assert not is_alive(int(ended.output))
+    assert is_gone(int(ended.output))
 
 
 def test_a_seal_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> None:
     """A program under way is killed, and the next one is refused."""
-    program = prepare_program([sys.executable, "-c", "import time; time.sleep(60)"], {}, [], {"folder": str(tmp_path)})
+    program = prepare_program([sys.executable, "-c", "import time; time.sleep(90)"], {}, [], {"folder": str(tmp_path)})
 
     async def body() -> int:
         programs, codes = Programs(tmp_path, 1000), []
