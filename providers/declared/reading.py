@@ -83,6 +83,7 @@ def read_declaration(path: Path) -> tuple[Declaration, Source]:
     """Read a declaration and check each key of it.
 
     Raises:
+        ConfigError: there is no such file.
         ConfigErrors: with every problem found.
     """
     text = _read(path)
@@ -110,7 +111,8 @@ def _read(path: Path) -> str:
         except OSError:
             beside = []
         hint = nearest(path.name, beside[:8])
-        raise ConfigErrors([ConfigError(f"cannot be read: {error.strerror}", file=str(path), hint=hint)]) from None
+        message = f"{path} cannot be read: {error.strerror}"
+        raise ConfigError(message, key="provider.options.file", hint=hint) from None
     if len(data) > FILE_BYTES_MAX:
         raise ConfigErrors([ConfigError(f"is larger than {FILE_BYTES_MAX} bytes", file=str(path))])
     try:

@@ -31,7 +31,7 @@ HANGING: Final = Path(__file__).parent / "thirdparty" / "hanging.toml"
 PATIENCE_S: Final = 20.0
 SHIPPED: Final = ("arms", "models", "oracle", "orchestrator", "providers", "spec")
 WALL: Final = re.compile(
-    r"time\.time|time_ns|from time import|datetime\.(now|utcnow|today)|date\.today|localtime|gmtime|ctime\("
+    r"time\.time|(?<![mc])time_ns|from time import|datetime\.(now|utcnow|today)|date\.today|localtime|gmtime|ctime\("
 )
 """Every way to read the machine's wall time."""
 

@@ -38,9 +38,11 @@ def refusal(use: str, folder: Path) -> str:
 def test_names_are_found_among_the_entry_points(folder: Path) -> None:
     """What ships is listed as built in, and each listed arm resolves by its name."""
     arms = [entry.name for entry in plugins.list_arms() if entry.origin == "built in"]
-    assert arms == ["always_halt", "effect_verified", "retry_on_error", "screen_only"]
+    baselines = ["always_halt", "effect_verified", "retry_on_error", "screen_only"]
+    assert arms == sorted([*baselines, "effect_full", "effect_rest", "screen"])
     assert all(callable(plugins.resolve_arm(name, folder)) for name in arms)
-    assert [entry.name for entry in plugins.list_providers() if entry.origin == "built in"] == ["mockmed"]
+    providers = [entry.name for entry in plugins.list_providers() if entry.origin == "built in"]
+    assert providers == ["declared", "mockmed", "records"]
     assert plugins.resolve_provider("mockmed", folder).__name__ == "MockMed"
     assert "snapshot" in [entry.name for entry in plugins.list_channels()]
 

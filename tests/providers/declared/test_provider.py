@@ -146,7 +146,7 @@ def test_options_and_splits_are_checked(written: dict[str, Any], declare: Declar
     for options, words in (({}, "needs the name"), ({"fil": "x"}, "did you mean 'file'"), ({"file": 3}, "needs")):
         with pytest.raises(ConfigError, match=words):
             Declared(options=options, folder=tmp_path)
-    with pytest.raises(ConfigErrors, match=r"dusk.toml: cannot be read.*did you mean 'desk.toml'"):
+    with pytest.raises(ConfigError, match=r"options.file: .*dusk.toml cannot be read.*did you mean 'desk.toml'"):
         Declared(options={"file": "dusk.toml"}, folder=tmp_path)
     with pytest.raises(ConfigError, match="no pack"):
         Declared(pack="other", options={"file": "desk.toml"}, folder=tmp_path)
