@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import anyio
 
@@ -43,17 +44,21 @@ class WorkerDesk:
                 await self.close()
                 raise ProviderFault("the record service has ended; the next trial starts another one")
             if self._service is None or self._desk is None:
-                self._service = await start_service()
-                base = self._service.base
-                self._desk = Desk(base, self._make_storage(base), Connection(self._service.url))
+                self._service = service = await start_service()
+                try:
+                    self._desk = Desk(service.base, self._make_storage(service.base), Connection(service.url))
+                except BaseException:
+                    await self.close()
+                    raise
             return self._desk, self._service
 
     async def close(self) -> None:
         """Give everything back; a second time does nothing."""
         desk, self._desk = self._desk, None
         service, self._service = self._service, None
-        if desk is not None:
-            await desk.connection.close()
-            await desk.storage.close()
-        if service is not None:
-            await service.close()
+        async with AsyncExitStack() as closing:  # each has its turn, whatever the others raise
+            if service is not None:
+                closing.push_async_callback(service.close)
+            if desk is not None:
+                closing.push_async_callback(desk.storage.close)
+                closing.push_async_callback(desk.connection.close)

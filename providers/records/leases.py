@@ -24,8 +24,12 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from spec.errors import ProviderFault
+
 PREFIX: Final = "orchestrator-records-"
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - names in it are drawn and directories are private
+MEMORY_FREE_BYTES_MIN: Final = 256 * 1024 * 1024
+"""A memory file system with less room is not used: a container often has 64 MiB, full after a thousand records."""
 LEFTOVERS_MAX: Final = 1000
 READ_TOKEN: Final = "read-token"  # noqa: S105 - the name of a file
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -126,17 +130,44 @@ class Base:
 
 
 def make_base() -> tuple[Base, int]:
-    """A directory of this process alone, and the descriptor of its lock: whoever closes it gives the directory up."""
-    root = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
-    _sweep(root)
-    directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
-    # Locked before it has its name: nobody takes a directory for left over that is only being made.
-    lock = os.open(directory / "new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    (directory / "new").rename(directory / "alive")
-    base = Base(directory)
-    base.furnish()
+    """A directory of this process alone, and the descriptor of its lock: whoever closes it gives the directory up.
+
+    Raises:
+        ProviderFault: there is no place for it.
+    """
+    temporary = Path(tempfile.gettempdir())
+    for root in (MEMORY, temporary):
+        _sweep(root)
+    root = MEMORY if _has_room(MEMORY) else temporary
+    try:
+        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+    except OSError as error:
+        raise _no_place(error, root) from error
+    lock: int | None = None
+    try:
+        # Locked before it has its name: nobody takes a directory for left over that is only being made.
+        lock = os.open(directory / "new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (directory / "new").rename(directory / "alive")
+        base = Base(directory)
+        base.furnish()
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+        raise _no_place(error, root) from error
     return base, lock
+
+
+def _no_place(error: OSError, root: Path) -> ProviderFault:
+    return ProviderFault(f"no place for the records: {error.strerror} ({root})")
+
+
+def _has_room(root: Path) -> bool:
+    if not os.access(root, os.W_OK | os.X_OK):
+        return False
+    found = os.statvfs(root)
+    return found.f_bavail * found.f_frsize >= MEMORY_FREE_BYTES_MIN
 
 
 def _sweep(root: Path) -> None:

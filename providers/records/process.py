@@ -60,20 +60,24 @@ async def start_service() -> ServiceProcess:
     """Start a service; it ends when it is closed or this process does.
 
     Raises:
-        ProviderFault: it does not come up.
+        ProviderFault: it does not come up, or there is no place for its directory.
     """
+    process: subprocess.Popen[bytes] | None = None
     base, lock = make_base()
-    process = _spawn(base)
     try:
+        process = _spawn(base)
         with anyio.fail_after(START_S):
             port = await to_thread.run_sync(_port_of, process, abandon_on_cancel=True)
     except BaseException as error:
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(_end, process)
+            if process is not None:
+                await to_thread.run_sync(_end, process)
         base.remove()
         os.close(lock)
         if isinstance(error, TimeoutError):
             raise ProviderFault(f"the record service did not come up within {START_S:g} s") from None
+        if isinstance(error, OSError):
+            raise ProviderFault(f"the record service could not be started: {error}") from error
         raise
     return ServiceProcess(process, base, lock, port)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, make_url, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from providers.records.storage import Stored, Template, fill, plain
@@ -81,8 +82,10 @@ class SqliteStorage:
         path = self._directory / f"{secrets.token_hex(16)}.db"
         try:
             shutil.copyfile(self._templates.get(name) or self._make(name, template), path)
-        except OSError as error:
-            raise ProviderFault(f"no fresh database: {error.strerror} ({self._directory})") from error
+        except (OSError, DBAPIError) as error:
+            path.unlink(missing_ok=True)  # where the disk is full, half of it may stand
+            reason = error.strerror if isinstance(error, OSError) else error.orig
+            raise ProviderFault(f"no fresh database: {reason} ({self._directory})") from error
         url = f"sqlite:///{path}"
         return Stored(url, {"url": url, "template": name}, path)
 
@@ -111,6 +114,7 @@ class SqliteStorage:
 
     def _make(self, name: str, template: Template) -> Path:
         path = self._directory / f"template-{name}.db"
+        path.unlink(missing_ok=True)  # what an attempt that failed has left
         with self._maker.connection(str(path)) as connection, connection.begin():
             fill(connection, template)
         self._templates[name] = path

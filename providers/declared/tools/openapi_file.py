@@ -18,7 +18,7 @@ import orjson
 
 from providers.declared.answers import at_pointer
 from providers.declared.tools.base import object_schema
-from spec.canonical import JsonObject
+from spec.canonical import JsonObject, canonical_json
 from spec.environment import Tool
 from spec.errors import ConfigError
 from spec.text import nearest
@@ -86,6 +86,8 @@ def _document(file: Path) -> Mapping[str, Any]:
         raise ConfigError(f"is not YAML: {' '.join(str(error).split())[:200]}", file=str(file), line=line) from None
     except RecursionError:
         raise ConfigError("is nested too deep", file=str(file)) from None
+    except ValueError as error:  # a date or a number that YAML takes for one and Python does not
+        raise ConfigError(f"is not YAML: {' '.join(str(error).split())[:200]}", file=str(file)) from None
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3."):
         raise ConfigError('is no OpenAPI 3 file: it needs openapi: "3..."', file=str(file), key="openapi")
     return document
@@ -110,14 +112,13 @@ class _Reader:
             for method in _METHODS:
                 operation = item.get(method)
                 if isinstance(operation, dict) and "operationId" in operation:
-                    yield self._operation(str(path), method, operation, item.get("parameters") or [])
+                    yield self._operation(str(path), method, operation, item.get("parameters"))
 
-    def _operation(self, path: str, method: str, written: Mapping[str, Any], common: Sequence[Any]) -> Operation:
-        where, name = f"paths.{path}.{method}", str(written["operationId"])
-        listed = self._resolved([*common, *(written.get("parameters") or [])], f"{where}.parameters", ())
-        if not all(isinstance(parameter, dict) for parameter in listed):
-            raise self._refused("has a parameter that is no table", where)
-        parameters = {(parameter.get("in"), parameter.get("name")): parameter for parameter in listed}
+    def _operation(self, path: str, method: str, written: Mapping[str, Any], common: object) -> Operation:
+        where, name = f"paths.{path}.{method}", written["operationId"]
+        if not isinstance(name, str) or not name:
+            raise self._refused("has an operationId that is no text", where)
+        parameters = self._parameters([common, written.get("parameters")], where)
         properties: dict[str, Any] = {}
         required: list[str] = []
         in_query: set[str] = set()
@@ -125,7 +126,7 @@ class _Reader:
             self._check_parameter(place, argument, parameter, properties, where)
             if place not in ("path", "query"):
                 continue
-            properties[argument] = _described(parameter.get("schema") or {}, parameter)
+            properties[argument] = _described(self._table(parameter.get("schema"), "schema", where), parameter)
             if place == "query":
                 in_query.add(argument)
             if place == "path" or parameter.get("required"):
@@ -143,11 +144,28 @@ class _Reader:
         tool = Tool(name, text, self._checked(object_schema(properties, required), where))
         return Operation(tool, method.upper(), path, frozenset(in_query), body is not None)
 
+    def _parameters(self, lists: Sequence[object], where: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """Those of an operation and of its path by place and name; the operation's own come last, and win."""
+        found: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for listed in self._resolved([one or [] for one in lists], f"{where}.parameters", ()):
+            if not isinstance(listed, list) or not all(isinstance(parameter, dict) for parameter in listed):
+                raise self._refused("has a parameter that is no table", where)
+            for parameter in listed:
+                place, name = parameter.get("in"), parameter.get("name")
+                if not isinstance(name, str) or place not in ("path", "query", "header", "cookie"):
+                    raise self._refused("has a parameter without name or place", where)
+                found[place, name] = parameter
+        return found
+
+    def _table(self, value: object, what: str, where: str) -> Mapping[str, Any]:
+        if not isinstance(value or {}, dict):
+            raise self._refused(f"has a {what} that is no table", where)
+        table: Mapping[str, Any] = value or {}  # type: ignore[assignment]  # as just seen
+        return table
+
     def _check_parameter(
-        self, place: object, name: object, parameter: Mapping[str, Any], known: Mapping[str, Any], where: str
+        self, place: str, name: str, parameter: Mapping[str, Any], known: Mapping[str, Any], where: str
     ) -> None:
-        if not isinstance(name, str) or place not in ("path", "query", "header", "cookie"):
-            raise self._refused("has a parameter without name or place", where)
         if place in ("path", "query") and (name in known or name == BODY):
             raise self._refused(f"has two arguments of the name {name!r}", where)
         if place in ("header", "cookie") and parameter.get("required"):
@@ -158,7 +176,7 @@ class _Reader:
     def _body(self, written: object, where: str) -> Mapping[str, Any] | None:
         if not isinstance(written, dict):
             return None
-        content = written.get("content") or {}
+        content = self._table(written.get("content"), "content", where)
         for kind, media in content.items():
             if _JSON_TYPE.fullmatch(str(kind)):
                 schema = media.get("schema") if isinstance(media, dict) else None
@@ -170,8 +188,11 @@ class _Reader:
 
         try:
             Draft202012Validator.check_schema(schema)
+            canonical_json(schema)
         except SchemaError as error:
             raise self._refused(f"has no JSON Schema: {error.message}", where) from None
+        except (TypeError, ValueError) as error:  # a date, a set or bytes of YAML's own
+            raise self._refused(f"has a schema that JSON cannot hold: {error}", where) from None
         return schema
 
     def _resolved(self, value: Any, where: str, way: tuple[str, ...], depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
@@ -211,7 +232,7 @@ def _modern(schema: dict[str, Any]) -> dict[str, Any]:
     """A table as JSON Schema has it today, where it is a schema of OpenAPI 3.0."""
     if schema.get("nullable") is True and isinstance(schema.get("type"), str):
         schema = {**schema, "type": [schema["type"], "null"]}
-        if "enum" in schema and None not in schema["enum"]:
+        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
             schema["enum"] = [*schema["enum"], None]
     if isinstance(schema.get("nullable"), bool):
         del schema["nullable"]

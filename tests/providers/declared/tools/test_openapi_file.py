@@ -166,3 +166,35 @@ def test_references_that_unfold_without_measure_are_refused(tmp_path: Path) -> N
     }
     with pytest.raises(ConfigError, match="unfolds to more than"):
         read_operations(written(tmp_path, with_body({"$ref": "#/components/schemas/S0"}, **schemas, S8={})), ["*"])
+
+
+PARAMETER = """openapi: "3.0.3"
+paths:
+  /t/{n}:
+    get:
+      operationId: read
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('openapi: "3.0.3"\nday: 2026-13-45\n', "is not YAML"),
+        ('openapi: "3.0.3"\nday: !!int "abc"\n', "is not YAML"),
+        (PARAMETER + "      parameters: 5\n", "a parameter that is no table"),
+        (PARAMETER.replace("    get:", "    parameters: 5\n    get:"), "a parameter that is no table"),
+        (PARAMETER + "      parameters: [{name: [n], in: path}]\n", "without name or place"),
+        (PARAMETER + "      parameters: [{name: n, in: {a: b}}]\n", "without name or place"),
+        (PARAMETER + "      parameters: [{name: n, in: path, schema: 5}]\n", "a schema that is no table"),
+        (PARAMETER + "      parameters: [{name: n, in: path, schema: {nullable: true, type: string, enum: 5}}]\n", "5"),
+        (PARAMETER + "      parameters: [{name: n, in: path, schema: {default: !!set {a}}}]\n", "JSON cannot hold"),
+        (PARAMETER + "      parameters: [{name: n, in: path}]\n      requestBody: {content: 5}\n", "content that"),
+        (PARAMETER.replace("read", "[read]"), "operationId that is no text"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+    """Whatever YAML can hold where OpenAPI has a table, a list or a text is one refusal, never an error of Python's."""
+    file = tmp_path / "api.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=reason):
+        read_operations(file, ["*"])
