@@ -65,6 +65,11 @@ class EmbeddedServer:
         return self._process.pid
 
     @property
+    def ended(self) -> bool:
+        """Whether its first process is gone; the others end with it."""
+        return self._process.poll() is not None
+
+    @property
     def directory(self) -> Path:
         """Private to this server."""
         return self._directories[0]

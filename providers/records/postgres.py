@@ -103,6 +103,9 @@ class PostgresStorage:
         """Drop every database, and end the server where it is ours."""
         for access in (self._reader, self._writer):
             access.close()
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         pools, self._pools = list(self._pools.values()), {}
         server, self._server = self._server, None
         try:
@@ -118,8 +121,10 @@ class PostgresStorage:
         return {"password_env": self._place.oracle_password_env}
 
     async def _pool(self, extras: Sequence[str]) -> DatabasePool:
-        """The pool of databases with these things built in; the first one starts the server."""
+        """The pool of databases with these things built in; starts the server, and another where that has ended."""
         async with self._opening:
+            if self._server is not None and self._server.ended:
+                await self._let_go()
             if extras not in self._pools:
                 logins = await self._logins()
                 alike = logins.app.user == logins.owner.user  # else nobody in a trial can change a table

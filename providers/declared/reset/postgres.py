@@ -10,18 +10,27 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
+import anyio
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from providers.declared.closing import Closing
 from providers.declared.model import SqlReset
 from providers.declared.reset.scripts import Script, bound
-from providers.postgres import DatabasePool, Logins, PoolSettings, ServerSettings, open_pool, start_server
+from providers.postgres import (
+    DatabasePool,
+    EmbeddedServer,
+    Logins,
+    PoolSettings,
+    ServerSettings,
+    open_pool,
+    start_server,
+)
 from providers.postgres.existing import check_server, existing_logins
 from providers.postgres.logins import Login
 from providers.postgres.script import run_script
 from spec.canonical import Json
-from spec.clock import SystemClock
+from spec.clock import Clock, SystemClock
 from spec.errors import ConfigError, ProviderFault
 
 _CONNECTIONS_BESIDE: Final = 32
@@ -32,12 +41,32 @@ class PostgresRecords:
     """Lends databases; made by ``open_records``.
 
     Args:
-        pool: of prepared databases.
+        reset: what is declared.
+        template: scripts that every trial has in common; read by ``psql``.
         scripts: what each trial adds.
+        clock: for deadlines and names.
     """
 
-    def __init__(self, pool: DatabasePool, scripts: Sequence[Script]) -> None:
-        self._pool, self._scripts = pool, scripts
+    def __init__(self, reset: SqlReset, template: Sequence[Script], scripts: Sequence[Script], clock: Clock) -> None:
+        self._reset, self._template, self._scripts, self._clock = reset, template, scripts, clock
+        self._opening = anyio.Lock()
+        self._server: EmbeddedServer | None = None
+        self._pool: DatabasePool | None = None
+
+    async def pool(self) -> DatabasePool:
+        """The pool; the first call starts a server or reaches one, and a server of ours that has ended is replaced.
+
+        Raises:
+            ConfigError: a statement of the template fails, or there is no server.
+            ProviderFault: the server cannot be used.
+        """
+        async with self._opening:
+            if self._server is not None and self._server.ended:
+                await self.close()
+            if self._pool is None:
+                settings = PoolSettings(databases_max=self._reset.databases_max)
+                self._pool = await open_pool(await self._logins(), self._build, settings, self._clock)
+            return self._pool
 
     async def take(self, values: Mapping[str, Json], closing: Closing) -> dict[str, Json]:
         """A database for one trial; what it is to be called by.
@@ -46,9 +75,10 @@ class PostgresRecords:
             ConfigError: a statement fails; its file and line are named.
             ProviderFault: there is no database to be had.
         """
-        name = await self._pool.take()
-        closing.add("the trial's database", partial(self._pool.give_back, name))
-        logins = self._pool.logins
+        pool = await self.pool()
+        name = await pool.take()
+        closing.add("the trial's database", partial(pool.give_back, name))
+        logins = pool.logins
         if self._scripts:
             await _run(logins.owner, name, self._scripts, values)
         made: dict[str, Json] = {
@@ -59,6 +89,33 @@ class PostgresRecords:
         if logins.oracle.password_file is not None:
             made["database_password_file"] = str(logins.oracle.password_file)
         return made
+
+    async def close(self) -> None:
+        """Drop every database, and end the server where it is ours.
+
+        Raises:
+            ProviderFault: some databases are still there.
+        """
+        pool, self._pool = self._pool, None
+        server, self._server = self._server, None
+        try:
+            if pool is not None:
+                await pool.close(drop=server is None)
+        finally:
+            if server is not None:
+                await server.stop()
+
+    async def _logins(self) -> Logins:
+        if self._reset.dsn_env is not None:
+            return existing(self._reset)
+        if self._server is None:
+            connections_max = _CONNECTIONS_BESIDE + 3 * self._reset.databases_max
+            self._server = await start_server(ServerSettings(connections_max=connections_max), self._clock)
+        return self._server.logins
+
+    async def _build(self, login: Login, database: str) -> None:
+        for script in self._template:
+            await run_script(script.path, login, database)
 
 
 async def open_records(
@@ -76,22 +133,10 @@ async def open_records(
         ConfigError: a statement of the template fails, or there is no server.
         ProviderFault: the server cannot be used.
     """
-    clock = SystemClock()
-
-    async def build(login: Login, database: str) -> None:
-        for script in template:
-            await run_script(script.path, login, database)
-
-    if reset.dsn_env is None:
-        connections_max = _CONNECTIONS_BESIDE + 3 * reset.databases_max
-        server = await start_server(ServerSettings(connections_max=connections_max), clock)
-        closing.add("the PostgreSQL server", server.stop)
-        logins = server.logins
-    else:
-        logins = existing(reset)
-    pool = await open_pool(logins, build, PoolSettings(databases_max=reset.databases_max), clock)
-    closing.add("the pool of databases", pool.close)
-    return PostgresRecords(pool, scripts)
+    records = PostgresRecords(reset, template, scripts, SystemClock())
+    closing.add("the databases of PostgreSQL", records.close)
+    await records.pool()
+    return records
 
 
 def existing(reset: SqlReset) -> Logins:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import psycopg
 import pytest
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,6 +29,7 @@ from spec.reading import ReadPath, Tables
 
 TABLES = tuple(METADATA.tables)
 TEMPLATE = Template({"patients": desk.LADDER_PATIENTS, "encounters": (desk.CONSULT,)})
+GONE_S = 20.0
 DRAFT = Draft("p1", "Triage", note="seen", key=None)
 
 
@@ -143,3 +147,29 @@ async def test_on_a_server_that_runs_nothing_stays(postgres_server: EmbeddedServ
     assert len(databases()) == len(before) + 2
     await storage.close()
     assert databases() == before
+
+
+@pytest.mark.anyio
+async def test_a_server_that_dies_is_replaced() -> None:
+    """Trials on a server that was killed are lost; the next one gets another server, and nothing of either stays."""
+    storage = PostgresStorage(PostgresPlace(databases_max=2), SystemClock())
+    try:
+        lost = await storage.open(TEMPLATE)
+        first = storage._server
+        assert first is not None
+        os.kill(first.pid, signal.SIGKILL)
+        with anyio.fail_after(GONE_S):
+            while not first.ended:  # noqa: ASYNC110 - the end of a process is no event of the loop
+                await anyio.sleep(0.01)
+        found = await storage.open(TEMPLATE)
+        assert (await storage.read(found, ["patients"]))["patients"]
+        await storage.release(lost)
+        await storage.release(found)
+        second = storage._server
+        assert second is not None
+        assert second.pid != first.pid
+    finally:
+        await storage.close()
+    assert second.ended
+    assert not first.directory.exists()
+    assert not second.directory.exists()
