@@ -46,6 +46,7 @@ audits: $(VENV)/project.stamp ## audit our own providers and write the audits th
 	$(BIN)/python -m orchestrator audit --config configs/variants.toml -o providers/records/variants.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/ladder-postgres.toml -o configs/ladder-postgres.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/tickets.toml -o configs/tickets.audit.json
+	$(BIN)/python -m orchestrator audit --config configs/invoices.toml -o configs/invoices.audit.json
 
 faults: $(VENV)/project.stamp ## break everything on purpose, an hour of it, and write docs/fault-card.md
 	$(BIN)/pytest tests/faults --faults=full

@@ -17,6 +17,7 @@ from orchestrator.audit.effects import (
     bystander,
     decoy_fields,
     new_record,
+    other_new_target,
     other_target,
     wants,
     with_field,
@@ -90,7 +91,8 @@ def wrong_target(scene: Scene) -> Found:
         yield Inapplicable(AttackName.WRONG_TARGET, _NOTHING_ASKED)
     for want in _written(scene):
         for name, value in want.terms.items():
-            other = other_target(want.table, name, value, want.types.get(name, _TEXT), scene)
+            another = other_new_target if want.counted else other_target
+            other = another(want.table, name, value, want.types.get(name, _TEXT), scene)
             wrong = with_field(scene.contract, want.table, name, other, scene)
             yield Attack(AttackName.WRONG_TARGET, name, during=_forced(wrong, scene))
 

@@ -11,6 +11,7 @@ import anyio
 
 from oracle.base import ReadFailed
 from orchestrator.audit.asking import Answer, AskedOracle
+from orchestrator.audit.effects import fullest
 from orchestrator.audit.scene import Attack, AttackName, Inapplicable, Insert, Scene, Step, Update
 from orchestrator.audit.verdicts import Result, Verdict
 from orchestrator.engine.fixtures import FixtureShelf
@@ -91,7 +92,7 @@ class Bench:
                 other=resolve(task.contract, other.params),
                 schema=self._provider.schema,
                 standing=standing,
-                sample={table: rows[0] for table, rows in after.items() if rows},
+                sample={table: row for table, rows in after.items() if (row := fullest(rows)) is not None},
                 tables=tables,
                 final=opened.path.final,
                 settle_s=task.settle_s,

@@ -157,6 +157,21 @@ def other_target(table: str, name: str, value: Json, kind: FieldType, scene: Sce
     return other_value(value, kind)
 
 
+def other_new_target(table: str, name: str, value: Json, kind: FieldType, scene: Scene) -> Json:
+    """Another value of a field that selects, for a new record: where the field names the rows alone, one of its own.
+
+    Otherwise the record system would refuse the new record, or take it for the one that stands there.
+    """
+    if list(scene.schema.key_of(table)) == [name]:
+        return other_value(value, kind)
+    return other_target(table, name, value, kind, scene)
+
+
+def fullest(rows: Sequence[Record]) -> Record | None:
+    """The first of the rows that say most, so that a file is taken before a directory; None of none."""
+    return max(rows, key=lambda row: sum(value is not None for value in row.values()), default=None)
+
+
 def bystander(table: str, scene: Scene) -> tuple[list[Step], Record | None]:
     """A record of which the contract does not speak, and the writes that put it there where none stands.
 
@@ -164,9 +179,10 @@ def bystander(table: str, scene: Scene) -> tuple[list[Step], Record | None]:
         The writes, and the record; None where nobody knows what a record of the table could be.
     """
     effects = [one for one in scene.contract if scene.table_of(one) == table]
-    for row in islice(scene.standing.get(table, ()), ROWS_LOOKED_AT_MAX):
-        if not any(satisfies(one, row) for one in effects):
-            return [], row
+    rows = islice(scene.standing.get(table, ()), ROWS_LOOKED_AT_MAX)
+    stood = fullest([row for row in rows if not any(satisfies(one, row) for one in effects)])
+    if stood is not None:
+        return [], stood
     sample = scene.sample.get(table)
     if sample is None:
         return [], None
@@ -180,7 +196,7 @@ def decoy_fields(table: str, scene: Scene) -> Values:
     for want in wants(scene.contract, scene):
         if want.table == table:
             terms = {
-                name: other_target(table, name, value, want.types.get(name, FieldType.TEXT), scene)
+                name: other_new_target(table, name, value, want.types.get(name, FieldType.TEXT), scene)
                 for name, value in want.terms.items()
             }
             found = {**want.record, **terms, **found}

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import orchestrator
+from orchestrator.audit.team import red_team
 from orchestrator.config import load_config
+from orchestrator.preparation import prepare
 from orchestrator.session import run
 
 CONFIGS = Path(orchestrator.__file__).parent.parent / "configs"
@@ -78,3 +80,10 @@ def test_an_example_comes_out_as_it_is_known_to(name: str, tmp_path: Path) -> No
     phantoms = {row["task_id"] for row in rows if row["swer_variant"] == "phantom"}
     assert phantoms == PHANTOMS[name]
     assert set(root.glob("topg-*")) <= before
+
+
+def test_no_attack_on_the_archive_gets_through() -> None:
+    """A tree with directories in it is attacked like any other record: all attacks are tried, and none succeeds."""
+    (audit,) = red_team(prepare(load_config(CONFIGS / "invoices.toml", environ={}, tasks=["file"])))
+    assert [verdict for verdict in audit.verdicts if verdict.result in ("failed", "got_through")] == []
+    assert audit.passed

@@ -44,3 +44,29 @@ def test_no_record_leaves_the_folder(writer: FolderWriter) -> None:
         writer.insert("files", {"path": "../elsewhere"})
     with pytest.raises(ProviderFault, match="octal"):
         writer.insert("files", {"path": "a", "mode": "rw"})
+
+
+def test_nothing_is_written_over_by_a_new_record(writer: FolderWriter, tmp_path: Path) -> None:
+    """A new record, or one that moves, where something stands already is refused, and what stands is as it was."""
+    writer.insert("files", {"path": "2025/a.txt", "text": "old"})
+    writer.insert("files", {"path": "b.txt", "text": "mine"})
+    for path in ("2025/a.txt", "2025"):
+        with pytest.raises(ProviderFault, match="stands"):
+            writer.insert("files", {"path": path, "text": "new"})
+        with pytest.raises(ProviderFault, match="stands"):
+            writer.update("files", {"path": "b.txt"}, {"path": path})
+    assert (tmp_path / "2025" / "a.txt").read_text() == "old"
+
+
+def test_directories_are_records_too(writer: FolderWriter, tmp_path: Path) -> None:
+    """A directory is made, gets a mode, is turned into a file by a text, and goes with all that is in it."""
+    writer.insert("files", {"path": "2025", "type": "directory", "mode": "0750"})
+    assert (tmp_path / "2025").is_dir()
+    assert writer.update("files", {"path": "2025", "mode": "0750"}, {"mode": "0705"}) == 1
+    assert (tmp_path / "2025").stat().st_mode & 0o777 == 0o705
+    writer.insert("files", {"path": "2025/a.txt"})
+    assert writer.update("files", {"path": "2025"}, {"text": "a file now"}) == 1
+    assert (tmp_path / "2025").read_text() == "a file now"
+    writer.insert("files", {"path": "2026/b.txt"})
+    assert writer.delete("files", {"path": "2026"}) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2025"]
