@@ -17,6 +17,10 @@ from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
+from spec.libraries import silence
+
+silence("sqlalchemy", "psycopg")
+
 ENGINES_MAX: Final = 64
 
 

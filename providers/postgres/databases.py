@@ -11,6 +11,9 @@ from psycopg import AsyncConnection, sql
 from providers.postgres.image import Connection
 from providers.postgres.logins import Login, Logins
 from providers.postgres.names import LIKE, RunTag, tag_of
+from spec.libraries import silence
+
+silence("psycopg")
 
 ABANDONED_AFTER: Final = timedelta(hours=1)
 """A database whose run is gone is dropped even with sessions in it when it is older than this."""

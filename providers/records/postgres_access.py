@@ -18,6 +18,10 @@ from sqlalchemy import Connection, Engine, create_engine, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from spec.libraries import silence
+
+silence("sqlalchemy", "psycopg")
+
 CONNECTIONS_KEPT_MAX: Final = 64
 THREADS_MAX: Final = 16
 STATEMENT_DEADLINE_MS: Final = 30_000

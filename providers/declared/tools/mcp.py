@@ -33,7 +33,10 @@ from spec.canonical import Json, JsonObject, canonical_json
 from spec.environment import Tool
 from spec.errors import ProviderFault
 from spec.groups import leaves
+from spec.libraries import silence
 from spec.text import describe
+
+silence("mcp")
 
 PAGES_MAX: Final = 100
 _WRONG_CALL: Final = (-32602, -32601)
