@@ -17,7 +17,7 @@ from providers.declared.reading import Problem
 from providers.declared.templates import names_in
 from spec.canonical import Json
 from spec.environment import Tool
-from spec.text import nearest
+from spec.text import clean, nearest
 from spec.toml_lines import Place
 
 
@@ -182,7 +182,7 @@ def _schema_problems(tool: HttpTool | CommandTool, place: Place) -> Iterator[Pro
         try:
             Draft202012Validator.check_schema(schema)
         except SchemaError as error:
-            yield Problem((*place, "parameters", name), f"is no JSON Schema: {error.message}")
+            yield Problem((*place, "parameters", name), f"is no JSON Schema: {clean(error.message)}")
 
 
 def _task_problems(declaration: Declaration) -> Iterator[Problem]:

@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple
 
 from providers.declared.answers import Answer
 from providers.declared.model import DeclaredTool
-from spec.canonical import JsonObject
+from spec.canonical import JsonObject, canonical_json
 from spec.environment import Tool, ToolError
+from spec.text import clean
 
 _PROBLEMS_MAX: Final = 10
 
@@ -68,9 +69,13 @@ class Checked:
         """
         validator = self._validators.get(name)
         if validator is None:
-            raise ToolError(f"there is no tool {name!r}; the tools are {', '.join(self._validators)}")
+            raise ToolError(f"there is no tool {clean(repr(name))}; the tools are {', '.join(self._validators)}")
+        try:
+            canonical_json(arguments)
+        except TypeError as error:  # half a surrogate pair, a number of any length, an object of Python's
+            raise ToolError(f"{name}: the arguments are not JSON: {clean(str(error))}") from None
         found = islice(validator.iter_errors(arguments), _PROBLEMS_MAX)
-        problems = [f"{name}: {error.json_path[2:] or 'arguments'}: {error.message}" for error in found]
+        problems = [f"{name}: {error.json_path[2:] or 'arguments'}: {clean(error.message)}" for error in found]
         if problems:
             raise ToolError("; ".join(problems))
 

@@ -21,7 +21,7 @@ from providers.declared.tools.base import object_schema
 from spec.canonical import JsonObject, canonical_json
 from spec.environment import Tool
 from spec.errors import ConfigError
-from spec.text import nearest
+from spec.text import clean, nearest
 
 FILE_BYTES_MAX: Final = 4 * 1024 * 1024
 NODES_MAX: Final = 200_000
@@ -190,7 +190,7 @@ class _Reader:
             Draft202012Validator.check_schema(schema)
             canonical_json(schema)
         except SchemaError as error:
-            raise self._refused(f"has no JSON Schema: {error.message}", where) from None
+            raise self._refused(f"has no JSON Schema: {clean(error.message)}", where) from None
         except (TypeError, ValueError) as error:  # a date, a set or bytes of YAML's own
             raise self._refused(f"has a schema that JSON cannot hold: {error}", where) from None
         return schema

@@ -73,7 +73,13 @@ def test_a_trial_acts_on_a_record_of_its_own(written: dict[str, Any], declare: D
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [({"number": "5", "note": "x"}, "number: '5' is not of type 'integer'"), ({"number": 5}, "'note' is a required")],
+    [
+        ({"number": "5", "note": "x"}, "number: '5' is not of type 'integer'"),
+        ({"number": 5}, "'note' is a required"),
+        ({"number": 5, "note": "half \ud800"}, "not JSON"),
+        ({"number": 10**30, "note": "x"}, "not JSON"),
+        ({"number": "x" * 1_000_000, "note": "x"}, r"^.{1,600}$"),
+    ],
 )
 def test_a_call_that_does_not_fit_is_the_agents(
     written: dict[str, Any], declare: Declare, arguments: dict[str, Any], words: str
