@@ -28,7 +28,7 @@ _MARKS: Final = {
 }
 _WORST_FIRST: Final = "X!?=+-"
 _LEGEND: Final = (
-    "+ as it should be   X got through, or the right effect was not recognised   ? record not readable   "
+    "+ as it should be   X got through, or the right effect was not recognised   ? record not readable\n"
     "! could not be tried   = refused by the record system   - not applicable"
 )
 
@@ -68,6 +68,7 @@ def audit_command(
     with stdout_kept():  # what the configuration names is imported, and may print
         prepared = prepare(load_config(config, environ=os.environ, sets=sets, tasks=tasks, split=split, limit=limit))
         check_provider(prepared)
+        say(f"attacking the oracles of {len(prepared.tasks)} tasks, each attack on a fresh fixture")
         audits = red_team(prepared)
         if path is not None:
             write_document(path, document_for(prepared, audits))

@@ -178,6 +178,7 @@ def _resume_needs(prepared: Prepared) -> dict[str, Any]:
     return {
         "folder": str(prepared.loaded.folder) if own or prepared.reads_folder else None,
         "code": own,
+        "provider_files": prepared.reads_folder,
         "environment": sorted(set(_VARIABLE.findall(prepared.loaded.effective_toml))),
     }
 
@@ -217,7 +218,8 @@ def _arm_text(of_arm: Mapping[str, Any]) -> str:
 def _needs_text(needs: Mapping[str, Any]) -> str:
     parts = []
     if needs["folder"]:
-        parts.append(f"{', '.join(needs['code']) or 'the files of the provider'} unchanged in {needs['folder']}")
+        things = [*needs["code"], *(["the files of the provider"] if needs["provider_files"] else [])]
+        parts.append(f"{', '.join(things)} unchanged in {needs['folder']}")
     if needs["environment"]:
         parts.append(f"the environment variables {', '.join(needs['environment'])}")
     return f"a resume needs the run directory{''.join(f', {part}' for part in parts)} and the same tasks"

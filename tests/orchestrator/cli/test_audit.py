@@ -27,6 +27,9 @@ def test_a_sound_provider_passes(config: Path, capfd: pytest.CaptureFixture[str]
     told = capfd.readouterr()
     assert "9 of 9 tasks have passed" in told.out
     assert told.out.count("  passed") == 9
+    assert told.err.startswith("attacking the oracles of 9 tasks")
+    legend = [line for line in told.out.splitlines() if "as it should be" in line or "could not be tried" in line]
+    assert all(len(line) <= 100 for line in legend)
     assert "h prior_trial" in told.out
     assert "not applicable: late_duplicate (9 of 9 tasks): the read path is final" in told.out
     document = read_document(config.with_name("mine.audit.json"))

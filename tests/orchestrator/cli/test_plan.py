@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 Call = Callable[..., Any]
+CONFIGS = Path(__file__).parents[3] / "configs"
 
 
 def test_a_plan_says_what_would_run(call: Call, reference: Path) -> None:
@@ -22,7 +24,7 @@ def test_a_plan_says_what_would_run(call: Call, reference: Path) -> None:
         assert found[f"{what}_digest"].startswith("sha256:")
         assert f"{what} digest {found[f'{what}_digest']}" in call("plan", "--config", reference).out
     assert found["where"].startswith("Ray, started on this machine")
-    assert found["resume_needs"] == {"folder": None, "code": [], "environment": []}
+    assert found["resume_needs"] == {"folder": None, "code": [], "provider_files": False, "environment": []}
     assert call("plan", "--config", reference, "--inline", "--json").json["where"] == "in this process, without Ray"
 
 
@@ -50,6 +52,7 @@ def test_a_plan_names_what_a_resume_needs(call: Call, tmp_path: Path, monkeypatc
     assert said.json["resume_needs"] == {
         "folder": str(tmp_path),
         "code": ["planned_agent:Agent"],
+        "provider_files": False,
         "environment": ["MY_SECRET"],
     }
     assert "hidden-value" not in said.out + call("plan", "--config", path).out
@@ -59,6 +62,16 @@ def test_the_digest_is_that_of_the_run(call: Call, config: Path, run_dir: Path) 
     """What a plan announces is what a run of it writes down."""
     digest = call("plan", "--config", config, "--json").json["plan_digest"]
     assert f'"plan_digest":"{digest}"'.encode() in (run_dir / "journal.jsonl").read_bytes()
+
+
+def test_a_plan_names_a_declaration_beside_own_code(call: Call, tmp_path: Path) -> None:
+    """Where an agent and a declared record both lie in the configuration's folder, a resume is told to need both."""
+    shutil.copytree(CONFIGS / "invoices", tmp_path / "invoices")
+    (tmp_path / "filing_agent.py").write_text("def run(task, environment): ...\n")
+    text = (CONFIGS / "invoices.toml").read_text().replace('use = "always_halt"', 'use = "filing_agent:run"')
+    (tmp_path / "own.toml").write_text(text)
+    said = call("plan", "--config", tmp_path / "own.toml").out
+    assert f"filing_agent:run, the files of the provider unchanged in {tmp_path}" in said
 
 
 def test_a_plan_of_a_resume_says_what_it_would_do(call: Call, run_dir: Path) -> None:
