@@ -117,8 +117,12 @@ def _achieve(want: Want, scene: Scene) -> Iterator[Step]:
 
 
 def new_record(table: str, record: Values, scene: Scene) -> Values:
-    """A record with all columns of its table: what the record does not say is as in a row that stands there."""
-    ignored = {*scene.schema.key_of(table), *scene.schema.bookkeeping_fields}
+    """A record with all columns of its table: what the record does not say is as in a row that stands there.
+
+    Its idempotency key is not: that is a record's own, and the record system may refuse one that it knows.
+    """
+    keys = {effect.key_field for effect in scene.contract if scene.table_of(effect) == table}
+    ignored = {*scene.schema.key_of(table), *scene.schema.bookkeeping_fields, *keys}
     return {**{name: value for name, value in scene.sample.get(table, {}).items() if name not in ignored}, **record}
 
 

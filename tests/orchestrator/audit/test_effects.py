@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.audit.effects import bystander, decoy_fields
+from orchestrator.audit.effects import bystander, decoy_fields, new_record
 from orchestrator.audit.scene import Scene
 from spec.canonical import JsonObject
 from spec.contract import Effect, EffectKind
@@ -28,3 +28,13 @@ def test_a_new_record_takes_no_name_that_another_has() -> None:
     """Where a selecting field alone names a row, a decoy gets a new name; elsewhere it takes a value that stands."""
     assert decoy_fields("files", scene("path"))["path"] not in {"2025", "2025/a.txt", "2026/b.txt"}
     assert decoy_fields("files", scene("id"))["path"] == "2025"
+
+
+def test_a_new_record_takes_no_idempotency_key_that_another_has() -> None:
+    """Whatever else is as in the record that says most, its key is not: the record system may refuse it."""
+    keyed: JsonObject = {"id": 1, "note": "old", "ward": "3", "key": "form-7"}
+    contract = (Effect(EffectKind.RECORD_WRITTEN, {"note": "new"}),)
+    schema = RecordSchema("notes", id_field="id")
+    seen = Scene(contract, contract, schema, {"notes": [keyed]}, {"notes": keyed}, ("notes",), final=True, settle_s=0.0)
+    assert new_record("notes", {"note": "new"}, seen) == {"note": "new", "ward": "3"}
+    assert new_record("notes", {"note": "new", "key": "mine"}, seen)["key"] == "mine"

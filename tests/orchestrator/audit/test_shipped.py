@@ -32,7 +32,10 @@ def test_a_shipped_audit_is_fresh(attack: Callable[[Prepared], list[TaskAudit]],
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("name", "tasks"),
-    [("ladder.toml", ()), ("variants.toml", ("*::clean_save", "*::edit_overwritten", "*::soft_deleted"))],
+    [
+        ("ladder.toml", ()),
+        ("variants.toml", ("*::clean_save", "*::edit_overwritten", "*::soft_deleted", "*::unique_refused")),
+    ],
 )
 def test_a_shipped_audit_of_the_record_application_is_fresh(name: str, tasks: tuple[str, ...]) -> None:
     """The same with a real service and real databases; of many tasks, for a few."""
