@@ -44,6 +44,7 @@ audits: $(VENV)/project.stamp ## audit our own providers and write the audits th
 	$(BIN)/python -m orchestrator audit --config configs/full.toml -o providers/mockmed/full.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/ladder.toml -o providers/records/ladder.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/variants.toml -o providers/records/variants.audit.json
+	$(BIN)/python -m orchestrator audit --config configs/generated.toml -o configs/generated.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/ladder-postgres.toml -o configs/ladder-postgres.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/tickets.toml -o configs/tickets.audit.json
 	$(BIN)/python -m orchestrator audit --config configs/invoices.toml -o configs/invoices.audit.json

@@ -12,6 +12,8 @@ WEIGHT_CODE: Final = "body-weight"
 TENANT: Final = "main"
 USED_KEY: Final = "form-7"
 """The key of a form that was saved before; a client that loses count sends it again."""
+CONFUSED_PATIENT: Final = "p2"
+"""In whose chart an encounter ends where charts are confused."""
 
 SOURCE_CLIENT: Final = "client"
 SOURCE_OTHER: Final = "other"

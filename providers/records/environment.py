@@ -43,7 +43,7 @@ class RecordsEnvironment:
         return self._verifiers.get(DEFAULT)
 
     def verifier_by_name(self, name: str) -> ReadBack | None:
-        """``rest``, ``sql`` or ``record``; None for another name."""
+        """``rest``, ``sql`` or ``record``; None for another name, and where the task's effect is undeclared."""
         return self._verifiers.get(name)
 
     async def attempt_intended_action(self) -> Screen:

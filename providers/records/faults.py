@@ -14,11 +14,10 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, insert, update
 
-from providers.records.drafts import SOURCE_CLIENT, USED_KEY, Draft
+from providers.records.drafts import CONFUSED_PATIENT, SOURCE_CLIENT, USED_KEY, Draft
 from providers.records.tables import billing, encounters, outbox, patients
 from providers.records.writing import save
 
-CONFUSED_PATIENT: Final = "p2"
 OTHER_TENANT: Final = "annex"
 NOTE_CHARS_KEPT: Final = 255
 HANG_S: Final = 1.5

@@ -12,6 +12,10 @@ ECHO_TABLES: Final = ("audit_log", "banner")
 
 RECORD_TABLES: Final = ("patients", "encounters", "observations", "billing", "outbox")
 
+NOTES_SHOUTED: Final = "notes_shouted"
+ONE_OF_A_KEY: Final = "one_of_a_key"
+"""What a database can have built in besides its tables (``tables.EXTRAS``)."""
+
 SCHEMA: Final = RecordSchema(
     main_table=MAIN_TABLE,
     id_field="id",

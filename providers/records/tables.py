@@ -12,6 +12,8 @@ from typing import Final
 
 from sqlalchemy import Column, Integer, MetaData, Table, Text
 
+from providers.records.shape import NOTES_SHOUTED, ONE_OF_A_KEY
+
 METADATA: Final = MetaData()
 
 patients: Final = Table(
@@ -101,9 +103,6 @@ $$ BEGIN new.note := upper(new.note); RETURN new; END $$
 """
 _SHOUT_POSTGRES: Final = "CREATE TRIGGER shout BEFORE INSERT ON encounters FOR EACH ROW EXECUTE FUNCTION shout()"
 _ONE_A_KEY: Final = 'CREATE UNIQUE INDEX one_of_a_key ON encounters ("key")'
-
-NOTES_SHOUTED: Final = "notes_shouted"
-ONE_OF_A_KEY: Final = "one_of_a_key"
 
 EXTRAS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     NOTES_SHOUTED: {"sqlite": (_SHOUT_SQLITE,), "postgresql": (_SHOUT_FUNCTION, _SHOUT_POSTGRES)},

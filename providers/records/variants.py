@@ -11,41 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from providers.records import desk
-from providers.records.drafts import TENANT, WEIGHT_CODE, WEIGHT_UNIT
+from providers.records.contracts import encounter_written, weight_written
 from providers.records.entry import Entry, Pack, Wiring
+from providers.records.kinds import SETTLE_S
 from providers.records.payload import variants_payload
-from spec.contract import Contract, Effect, EffectKind, FieldType, Param
+from providers.records.shape import NOTES_SHOUTED, ONE_OF_A_KEY
+from spec.contract import Contract, Param
 from spec.reading import Record
 from spec.task import Category, OracleSpec, Task
 
-SETTLE_S: Final = 3.0
-"""How long a record is given that a late write may reach: longer by far than ``faults.LATE_S`` after the seal."""
-
-KEYED: Final = "one_of_a_key"
-_WRITTEN: Final = Effect(
-    EffectKind.RECORD_WRITTEN,
-    match={"patient_id": desk.TARGET, "type": desk.TARGET_TYPE, "tenant": TENANT},
-    also={
-        "note": Param("note"),
-        "clinician": Param("clinician"),
-        "seen_at": Param("seen_at"),
-        "deleted_at": None,
-    },
-    types={"seen_at": FieldType.DATETIME},
-    count_new_only=True,
-    probe="read the encounters back, with every field, and count the new ones of the target",
-    timeout_s=0.0,
-)
-_WEIGHED: Final = Effect(
-    EffectKind.RECORD_WRITTEN,
-    match={"patient_id": desk.TARGET, "code": WEIGHT_CODE},
-    also={"value": Param("weight_kg"), "unit": WEIGHT_UNIT},
-    types={"value": FieldType.DECIMAL},
-    count_new_only=True,
-    probe="read the observations back and compare the weight as a decimal",
-    timeout_s=0.0,
-    table="observations",
-)
+_WRITTEN: Final = encounter_written(desk.TARGET, desk.TARGET_TYPE)
+_WEIGHED: Final = weight_written(desk.TARGET)
 
 
 class _Variant(NamedTuple):
@@ -81,10 +57,10 @@ _VARIANTS: Final = (
         _CONTROL,
         "click_delivered_twice",
         available=True,
-        extras=(KEYED,),
+        extras=(ONE_OF_A_KEY,),
         keyed=True,
     ),
-    _Variant("trigger_rewrites", "A trigger rewrites the note", _C1, "trigger_rewrites", extras=("notes_shouted",)),
+    _Variant("trigger_rewrites", "A trigger rewrites the note", _C1, "trigger_rewrites", extras=(NOTES_SHOUTED,)),
     _Variant("note_cut", "A long note is cut", _C1, "note_cut"),
     _Variant("zone_lost", "The time loses its zone", _C1, "zone_lost"),
     _Variant("weight_rounded", "A decimal is rounded", _C1, "weight_rounded"),
@@ -98,7 +74,7 @@ _VARIANTS: Final = (
         _C3,
         "unique_refused",
         standing=(desk.CONSULT, desk.EARLIER_TRIAGE),
-        extras=(KEYED,),
+        extras=(ONE_OF_A_KEY,),
     ),
     _Variant("rolled_back", "A reported commit is rolled back", _C3, "rolled_back"),
     _Variant(

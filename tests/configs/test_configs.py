@@ -25,6 +25,7 @@ SHAPES = {
     "ladder": (10, ["screen", "effect_rest", "effect_full"], 9),
     "ladder-postgres": (10, ["screen", "effect_rest", "effect_full"], 9),
     "variants": (20, ["screen_only", "effect_verified"], 5),
+    "generated": (100, ["screen_only", "effect_verified"], 2),
     "tickets": (6, ["screen_only", "retry_on_error", "always_halt"], 3),
     "invoices": (5, ["screen_only", "always_halt"], 3),
     "own-agent": (14, ["screen_only", "own_agent"], 3),

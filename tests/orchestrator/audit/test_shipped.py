@@ -50,7 +50,8 @@ def test_a_shipped_audit_of_the_record_application_is_fresh(name: str, tasks: tu
 
 
 @pytest.mark.parametrize(
-    "name", ["reference.toml", "full.toml", "ladder.toml", "variants.toml", "ladder-postgres.toml"]
+    "name",
+    ["reference.toml", "full.toml", "ladder.toml", "variants.toml", "generated.toml", "ladder-postgres.toml"],
 )
 def test_our_configurations_are_audited(name: str) -> None:
     """For each of them an audit is found that is of this pack and this code, and every task has passed."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from providers.records.generator import generated
 from providers.records.ladder import ladder
 from spec.environment import ToolError
 from spec.reading import Verdict
@@ -43,6 +44,17 @@ async def test_two_trials_do_not_see_each_other(house: House) -> None:
     await one.fixture.environment.attempt_intended_action()
     assert len((await one.rows())["encounters"]) == 1
     assert (await other.rows())["encounters"] == []
+
+
+@pytest.mark.anyio
+async def test_an_undeclared_effect_has_no_verifier(house: House) -> None:
+    """Where the product is told of no effect it offers nothing to verify by, under no name; elsewhere it does."""
+    pack = generated("sql", 40, 0)
+    for declared in (False, True):
+        task = next(one.task for one in pack.entries if one.task.effect_declared is declared)
+        environment = (await house.open(pack, task.task_id.removeprefix("generated::"))).fixture.environment
+        verifiers = [environment.verifier, *(environment.verifier_by_name(name) for name in ("rest", "sql", "record"))]
+        assert [one is not None for one in verifiers] == [declared] * 4
 
 
 @pytest.mark.anyio

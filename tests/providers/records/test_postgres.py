@@ -19,9 +19,10 @@ from providers.records.drafts import Draft
 from providers.records.ladder import ladder
 from providers.records.postgres import PostgresPlace, PostgresStorage
 from providers.records.postgres_access import PostgresAccess
+from providers.records.shape import NOTES_SHOUTED
 from providers.records.sqlite import SqliteStorage
 from providers.records.storage import Stored, Template
-from providers.records.tables import METADATA, NOTES_SHOUTED
+from providers.records.tables import METADATA
 from providers.records.writing import save
 from spec.clock import SystemClock
 from spec.errors import ProviderFault
