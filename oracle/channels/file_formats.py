@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Final, TypeVar
@@ -37,6 +38,13 @@ _STRICTLY: Final = (
     "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false,"
     f" null_padding = false, strict_mode = true, max_line_size = {LINE_BYTES_MAX}, encoding = 'utf-8'"
 )
+_EXACT: Final = {"FLOAT": "DOUBLE", "TIMESTAMP_NS": "VARCHAR", "INTERVAL": "VARCHAR"}
+"""Types of DuckDB and what their text is read as: 0.1 of 32 bits is no 0.1 of 64 bits, nanoseconds would be cut off,
+and a month is not thirty days."""
+
+_INEXACT: Final = re.compile(rf'"(?:[^"]|"")*"|\b({"|".join(_EXACT)})\b')
+"""Such a type wherever it stands in another one; quoted names are passed over."""
+
 _T = TypeVar("_T")
 
 Parts = Iterator[Sequence[Record]]
@@ -73,12 +81,17 @@ class Formats:
         yield from self._fetched(f"SELECT * FROM read_csv(?, columns = {{{columns}}}, {_STRICTLY})", file, leash)  # noqa: S608 - the names are quoted
 
     def _parquet(self, file: BinaryIO, leash: Leash) -> Parts:
-        yield from self._fetched("SELECT * FROM read_parquet(?)", file, leash)
+        with self._cursor() as cursor:
+            _duck(lambda: cursor.execute("SELECT * FROM read_parquet(?) LIMIT 0", [_path(file)]))
+            columns = [(str(column[0]), str(column[1])) for column in cursor.description or ()]
+        casts = ", ".join(cast for name, kind in columns if (cast := _exact(name, kind)))
+        wanted = f"* REPLACE ({casts})" if casts else "*"
+        yield from self._fetched(f"SELECT {wanted} FROM read_parquet(?)", file, leash)  # noqa: S608 - the names are quoted
 
     def _fetched(self, statement: str, file: BinaryIO, leash: Leash) -> Parts:
         """The rows that DuckDB finds in the opened file, whatever stands under its name by now."""
         with self._cursor() as cursor:
-            _duck(lambda: cursor.execute(statement, [f"/proc/self/fd/{file.fileno()}"]))
+            _duck(lambda: cursor.execute(statement, [_path(file)]))
             names = [str(column[0]) for column in cursor.description or ()]
             while rows := _duck(lambda: cursor.fetchmany(PART_ROWS)):
                 leash.check()
@@ -149,6 +162,20 @@ def _header(file: BinaryIO) -> Sequence[str]:
     if len({name.lower() for name in names}) < len(names) or not all(names):
         raise NoReading("its first line has a column without a name, or one name twice")
     return names
+
+
+def _path(file: BinaryIO) -> str:
+    return f"/proc/self/fd/{file.fileno()}"
+
+
+def _exact(name: str, kind: str) -> str:
+    """How a column is read whose values DuckDB hands out rounded or widened; "" where it has none."""
+    text = _INEXACT.sub(lambda found: "VARCHAR" if found[1] else found[0], kind)
+    if text == kind:
+        return ""
+    column = '"' + name.replace('"', '""') + '"'
+    exact = _INEXACT.sub(lambda found: _EXACT[found[1]] if found[1] else found[0], kind)
+    return f"CAST(CAST({column} AS {text}) AS {exact}) AS {column}"
 
 
 def _quoted(text: str) -> str:

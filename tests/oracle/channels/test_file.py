@@ -108,6 +108,28 @@ def test_parquet_is_typed(place: Path) -> None:
     }
 
 
+def test_parquet_is_not_rounded(place: Path) -> None:
+    """A number of 32 bits is what it says, nanoseconds stay, and a month is not thirty days, inside of lists too."""
+    write_parquet(
+        """SELECT 0.1::FLOAT AS "a ""FLOAT", [0.1::FLOAT, NULL] AS list, {'FLOAT': 0.1::FLOAT} AS part,"""
+        " TIMESTAMP_NS '2026-01-31 12:00:00.123456789' AS at, INTERVAL 1 MONTH AS month, INTERVAL 30 DAY AS days",
+        place,
+    )
+    (answer,) = read(at(place, "parquet"))
+    assert answer == {
+        "t": [
+            {
+                'a "FLOAT': 0.1,
+                "list": [0.1, None],
+                "part": {"FLOAT": 0.1},
+                "at": "2026-01-31 12:00:00.123456789",
+                "month": "1 month",
+                "days": "30 days",
+            }
+        ]
+    }
+
+
 @pytest.mark.parametrize(
     ("form", "data", "why"),
     [
