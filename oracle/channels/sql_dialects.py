@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import quote, unquote
 
-import orjson
 from sqlalchemy import URL, Connection, inspect
 from sqlalchemy.types import JSON, Boolean
 
+from oracle.channels.exact_json import parse_json
 from oracle.channels.failing import NoReading
 from oracle.channels.plain import Converters
 from oracle.channels.sql_engines import Engines
@@ -132,10 +132,10 @@ def _boolean(value: object) -> object:
 
 
 def _json(value: object) -> object:
-    """SQLite keeps JSON as text; what is none stays the text that it is."""
+    """SQLite keeps JSON as text; what is none, or has a member twice, stays the text that it is."""
     try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
+        return parse_json(value.encode()) if isinstance(value, str) else value
+    except ValueError:
         return value
 
 
@@ -147,17 +147,21 @@ class Postgres:
         """One transaction, REPEATABLE READ and READ ONLY, in a session that has no other kind."""
         if url.get_driver_name() != "psycopg":
             raise NoReading(f"PostgreSQL is read through the driver psycopg, not {url.get_driver_name()}")
+        from oracle.channels.postgres_values import SETTINGS, read_exactly  # the driver may not be installed
+
         settings = {
             "default_transaction_read_only": "on",
             "statement_timeout": f"{limits.statement_s * 1000:.0f}",
             "lock_timeout": f"{limits.connect_s * 1000:.0f}",
             "idle_in_transaction_session_timeout": f"{limits.reading_s * 1000:.0f}",
-            "timezone": "UTC",
+            **SETTINGS,
         }
         asked = url.query.get("options", ())
         options = " ".join([*([asked] if isinstance(asked, str) else asked), *_options(settings)])
         driver = {"options": options, "connect_timeout": max(2, round(limits.connect_s))}
         with engines.connection(url, driver) as plain:
+            driven: Any = plain.connection.driver_connection
+            read_exactly(driven)
             connection = plain.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             held = connection.exec_driver_sql(
                 "SELECT current_setting('transaction_read_only'), current_setting('transaction_isolation'),"

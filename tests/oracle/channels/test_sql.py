@@ -103,6 +103,20 @@ def test_the_whole_database_is_read_and_no_view(file: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ("[12345678901234567890123]", ["12345678901234567890123"]),
+        ("[0.12345678901234567891]", ["0.12345678901234567891"]),
+        ('{"a": 1, "a": 2}', '{"a": 1, "a": 2}'),
+    ],
+)
+def test_json_is_not_rounded(file: Path, writer: sqlite3.Connection, stored: str, read: Json) -> None:
+    """A number in a column of JSON keeps every digit, and a member that stands twice is not merged."""
+    writer.execute("UPDATE patients SET extra = ? WHERE id = 1", [stored])
+    assert tables(at(file))["patients"][0]["extra"] == read
+
+
 def test_excepted_tables_are_no_part_of_the_record(file: Path) -> None:
     """A table that the application keeps for itself is left out."""
     assert list(tables(at(file, **{"except": ["bills", "never there"]}))) == ["patients"]

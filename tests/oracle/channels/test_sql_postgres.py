@@ -254,3 +254,35 @@ def test_readings_leave_no_session_behind(desk: Desk) -> None:
     answers = desk.read(*[broken if n % 3 == 0 else desk.path() for n in range(12)])
     assert [isinstance(answer, ReadFailed) for answer in answers] == [n % 3 == 0 for n in range(12)]
     assert desk.is_left_alone()
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "read"),
+    [
+        ("char(5)", "'ab'", "ab"),
+        ("char(3)[]", "ARRAY['a', 'bcd']", ["a", "bcd"]),
+        ("json", """'{"a": 1, "a": 2}'""", '{"a": 1, "a": 2}'),
+        ("jsonb", """'{"a": 12345678901234567890123}'""", {"a": "12345678901234567890123"}),
+        ("jsonb", "'[0.12345678901234567891]'", ["0.12345678901234567891"]),
+        ("interval", "'1 mon'", "P1M"),
+        ("interval", "'30 days'", "P30D"),
+        ("real", "0.1", 0.1),
+        ("int8", "9007199254740993", 2**53 + 1),
+        ("numeric", "0.10", "0.10"),
+        ("int4range", "'[1,4)'", "[1,4)"),
+    ],
+)
+def test_different_values_stay_different(desk: Desk, kind: str, stored: str, read: Json) -> None:
+    """No value is rounded, padded or merged with another one, whatever the defaults of the database are."""
+    desk.run(f"ALTER DATABASE {desk.database} SET extra_float_digits = -5")
+    desk.run(f"CREATE TABLE kept (v {kind}); INSERT INTO kept VALUES ({stored})")
+    assert desk.read(desk.path(queries={"kept": "SELECT v FROM kept"})) == [{"kept": [{"v": read}]}]
+
+
+def test_rows_that_a_policy_hides_are_no_reading(desk: Desk) -> None:
+    """A login that row security shows only some of the rows does not read the rest as missing."""
+    desk.run(
+        "CREATE TABLE guarded (id int); INSERT INTO guarded VALUES (1);"
+        "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; ALTER TABLE guarded FORCE ROW LEVEL SECURITY"
+    )
+    assert "row-level security" in desk.reason(desk.path(queries={"guarded": "SELECT * FROM guarded"}))
