@@ -36,7 +36,7 @@ def code_digest(roots: Sequence[str], follow: Sequence[str] = ()) -> str:
         path = _file_of(name)
         if name in found or path is None:
             continue
-        found[name], imported = _read(path)
+        found[name], imported = _read(name, path)
         waiting += [one for one in imported if one.startswith(prefixes)]
     return content_digest(sorted(found.items()))
 
@@ -67,16 +67,26 @@ def _file_of(name: str) -> Path | None:
 
 
 @cache
-def _read(path: Path) -> tuple[str, tuple[str, ...]]:
-    """The digest of a file, and the names of what it may import."""
+def _read(name: str, path: Path) -> tuple[str, tuple[str, ...]]:
+    """The digest of a module's file, and the names of what it may import."""
     source = path.read_bytes()
-    return digest_bytes(source), tuple(_imported(ast.parse(source)))
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    return digest_bytes(source), tuple(_imported(ast.parse(source), package))
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
+def _imported(tree: ast.Module, package: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _base_of(node, package)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _base_of(node: ast.ImportFrom, package: str) -> str:
+    """What ``from ... import`` names: dots stand for the package that the module lies in, and those above it."""
+    if not node.level:
+        return node.module or ""
+    above = package.split(".")[: len(package.split(".")) - (node.level - 1)]
+    return ".".join([*above, *([node.module] if node.module else [])])

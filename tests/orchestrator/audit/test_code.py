@@ -34,6 +34,23 @@ def test_it_covers_what_is_imported(project: Path) -> None:
     assert digest(project) != before
 
 
+@pytest.mark.parametrize("line", ["from . import rows", "from .rows import count", "from ..desk.rows import count"])
+def test_it_follows_relative_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """A provider's package may name its own modules by dots; a change of one of them changes the digest too."""
+    inside = tmp_path / "own_package" / "desk"
+    inside.mkdir(parents=True)
+    for folder in (inside.parent, inside):
+        (folder / "__init__.py").write_text("")
+    (inside / "provider.py").write_text(f"{line}\n")
+    (inside / "rows.py").write_text("count = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = "own_package.desk.provider"
+    before = code_digest([name], neighbours(name))
+    code._read.cache_clear()
+    (inside / "rows.py").write_text("count = 2\n")
+    assert code_digest([name], neighbours(name)) != before
+
+
 def test_it_follows_into_our_packages() -> None:
     """What a module of ours imports is covered already, and what it does not import is not."""
     found = code_digest(["oracle.effect"])
