@@ -7,7 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import anyio
 import orjson
@@ -106,13 +106,18 @@ def _port_of(process: subprocess.Popen[bytes]) -> int:
         raise ProviderFault("the record service ended before it listened") from None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
+def _end(process: subprocess.Popen[bytes], end_s: float = END_S) -> None:
+    """End the process. Its output is closed last: whoever still waits for a line there would hold the close up."""
+    _close(process.stdin)
     try:
-        process.wait(END_S)
+        process.wait(end_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    _close(process.stdout)
+
+
+def _close(pipe: IO[bytes] | None) -> None:
+    if pipe is not None:
+        with suppress(OSError):
+            pipe.close()

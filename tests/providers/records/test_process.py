@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from providers.records import Records
 from providers.records.leases import make_base
+from providers.records.process import _end
 from spec.errors import ProviderFault
 
 GONE_S = 20.0
@@ -58,6 +60,24 @@ def test_a_killed_worker_leaves_nothing() -> None:
     os.kill(worker.pid, signal.SIGKILL)
     worker.wait()
     assert gone(int(pid), Path(directory))
+
+
+def test_a_service_that_hangs_is_ended_while_its_first_line_is_awaited() -> None:
+    """One that neither listens nor sees its input close is killed, though a thread still waits for its address."""
+    hung = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert hung.stdout is not None
+    waiting = threading.Thread(target=hung.stdout.readline, daemon=True)
+    ending = threading.Thread(target=_end, args=(hung, 0.1), daemon=True)
+    waiting.start()
+    time.sleep(0.2)  # until the thread is inside of its read
+    ending.start()
+    ending.join(GONE_S)
+    stuck = ending.is_alive()
+    hung.kill()
+    assert not stuck
+    assert hung.stdout.closed
 
 
 def test_a_closed_provider_leaves_nothing_and_a_dead_service_is_replaced() -> None:
